@@ -23,12 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     python = f"Python {platform.python_version()}, NumPy {np.__version__}"
     print(f"tensorframe {tfr.__version__}, {python}\n")
     diagnosis = tfr.doctor()
-    print(table(diagnosis.found))
-    devices = [info for probe in diagnosis.found for info in probe.devices]
+    print(table(diagnosis.probes))
+    devices = [info for probe in diagnosis.probes for info in probe.devices]
     trials = [smoke.attempt(info.device) for info in devices if info.capabilities.executes]
     print("\nsum(sin(x) * x + exp(-x * x), axis=1) of 64 x 500 numbers, computed a second time")
     print("\n".join(columns([(str(trial.device), str(trial)) for trial in trials])))
-    missing = {probe.name for probe in diagnosis.found if not probe.devices}
+    missing = {probe.name for probe in diagnosis.probes if not probe.devices}
     told = [
         str(finding)
         for finding in diagnosis.findings

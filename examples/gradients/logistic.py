@@ -69,8 +69,8 @@ def accuracy(weights: tfr.Tensor, x: tfr.Tensor, labels: tfr.Tensor) -> float:
 def main() -> None:
     """Fit, and show how fast Newton's method converges."""
     x, labels = data()
-    found = fit(x, labels)
+    fitted = fit(x, labels)
     print("step   loss          |gradient|")
-    for at, (value, slope) in enumerate(found.history):
-        print(f"{at:4}   {value:.10f}  {slope:.1e}")
-    print(f"{accuracy(found.weights, x, labels):.1%} of {len(labels)} tumours are told right")
+    for turn, (value, slope) in enumerate(fitted.history):
+        print(f"{turn:4}   {value:.10f}  {slope:.1e}")
+    print(f"{accuracy(fitted.weights, x, labels):.1%} of {len(labels)} tumours are told right")

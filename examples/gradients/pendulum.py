@@ -34,14 +34,14 @@ def simulate(length: tfr.Tensor, friction: tfr.Tensor) -> tfr.Tensor:
     angle, speed = length * 0 + 1.0, length * 0
     seen = []
     h = INTERVAL
-    for at in range(STEPS):
+    for step in range(STEPS):
         a1, s1 = change(angle, speed)
         a2, s2 = change(angle + h / 2 * a1, speed + h / 2 * s1)
         a3, s3 = change(angle + h / 2 * a2, speed + h / 2 * s2)
         a4, s4 = change(angle + h * a3, speed + h * s3)
         angle = angle + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
         speed = speed + h / 6 * (s1 + 2 * s2 + 2 * s3 + s4)
-        if at % EVERY == EVERY - 1:
+        if step % EVERY == EVERY - 1:
             seen.append(angle)
     return tfr.stack(seen)
 
@@ -75,8 +75,8 @@ def fit(seen: tfr.Tensor, rounds: int = 8) -> Fit:
     """Return length and friction, from a guess that is far off; logarithms keep both positive."""
     parameters = tfr.log(tfr.asarray([1.0, 0.1], dtype=tfr.float64))
     misfits = []
-    for at in range(rounds):
-        parameters, misfit = improved(parameters, seen, 10.0**-at)
+    for turn in range(rounds):
+        parameters, misfit = improved(parameters, seen, 10.0**-turn)
         misfits.append(misfit.item())
     length, friction = tfr.exp(parameters).tolist()
     return Fit(length, friction, misfits)
@@ -84,9 +84,9 @@ def fit(seen: tfr.Tensor, rounds: int = 8) -> Fit:
 
 def main() -> None:
     """Fit, and compare with the truth."""
-    found = fit(observations())
+    fitted = fit(observations())
     print("round  misfit")
-    for at, misfit in enumerate(found.misfits):
-        print(f"{at:5}  {misfit:.6f}")
-    print(f"length   {found.length:.4f}  (true {LENGTH})")
-    print(f"friction {found.friction:.4f}  (true {FRICTION})")
+    for turn, misfit in enumerate(fitted.misfits):
+        print(f"{turn:5}  {misfit:.6f}")
+    print(f"length   {fitted.length:.4f}  (true {LENGTH})")
+    print(f"friction {fitted.friction:.4f}  (true {FRICTION})")

@@ -50,12 +50,12 @@ def run(path: Path, *, keep: bool) -> bool:
         return False
     if keep:
         write(fresh, path)
-    found = list(differences(read(path), fresh))
-    end = f"{len(found)} differences" if found else "written" if keep else "as kept"
+    changes = list(differences(read(path), fresh))
+    end = f"{len(changes)} differences" if changes else "written" if keep else "as kept"
     print(f"{path.stem:16} {end}, {time.perf_counter() - start:.1f} s", flush=True)
-    for one in found:
-        print(f"  {one}", flush=True)
-    return not found
+    for change in changes:
+        print(f"  {change}", flush=True)
+    return not changes
 
 
 if __name__ == "__main__":

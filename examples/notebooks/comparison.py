@@ -44,7 +44,7 @@ def differences(kept: Any, fresh: Any) -> Iterator[str]:
         varies = VARIES in old.metadata.get("tags", [])
         shown = [*flaws(new.outputs), *changes(old.outputs, new.outputs, varies=varies)]
         title = old.source.strip().partition("\n")[0]
-        yield from (f"cell {number} ({title}): {one}" for one in shown)
+        yield from (f"cell {number} ({title}): {change}" for change in shown)
 
 
 def flaws(outputs: list[Any]) -> Iterator[str]:
@@ -58,8 +58,8 @@ def flaws(outputs: list[Any]) -> Iterator[str]:
 
 def changes(old: list[Any], new: list[Any], *, varies: bool) -> Iterator[str]:
     """In what two cells' outputs differ."""
-    if [kinds(one) for one in old] != [kinds(one) for one in new]:
-        yield f"shows {[kinds(one) for one in new]}, not {[kinds(one) for one in old]}"
+    if [kinds(output) for output in old] != [kinds(output) for output in new]:
+        yield f"shows {[kinds(output) for output in new]}, not {[kinds(output) for output in old]}"
     elif not varies:
         for before, after in zip(old, new, strict=True):
             yield from different_words(text_of(before), text_of(after))
@@ -100,7 +100,7 @@ def alike(old: str, new: str) -> bool:
         return True
     if re.fullmatch(NUMBER, old) is None or re.fullmatch(NUMBER, new) is None:
         return False
-    before, after = (float(one.replace(",", "")) for one in (old, new))
+    before, after = (float(text.replace(",", "")) for text in (old, new))
     # the last digit shown may fall on either side
     slack = max(ABSOLUTE, last_digit(old) if "." in old else 0.0)
     return abs(before - after) <= max(RELATIVE * abs(before), 1.01 * slack)
@@ -116,7 +116,9 @@ def different_pictures(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str
     """The pictures that differ in size, or in how they look from far."""
     for kind in ("image/png", "image/jpeg", "image/gif"):
         if kind in old and kind in new:
-            (size, before), (size_now, after) = (seen_from_far(one[kind]) for one in (old, new))
+            (size, before), (size_now, after) = (
+                seen_from_far(output[kind]) for output in (old, new)
+            )
             distance = float(np.abs(before - after).mean())
             if size != size_now:
                 yield f"draws {size_now} pixels, not {size}"

@@ -33,9 +33,9 @@ def main() -> None:
         run(folder, DAYS, side_of(options.size))
         took = time.perf_counter() - began
         print(f"{options.size} of scenes in {took:.0f} s, within {options.limit}")
-        found = tfr.load(folder / "greenness.safetensors")
-        print(f"seen on {tfr.mean(found['seen']).item():.0f} of {DAYS} days")
-        print(f"mean greenness {tfr.nanmean(found['mean']).item():.3f}")
+        greenness = tfr.load(folder / "greenness.safetensors")
+        print(f"seen on {tfr.mean(greenness['seen']).item():.0f} of {DAYS} days")
+        print(f"mean greenness {tfr.nanmean(greenness['mean']).item():.3f}")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ class Embedder:
         vectors = np.empty((len(texts), self.encoder.width), np.float32)
         with tqdm(total=len(texts), unit=" texts", disable=not progress) as bar:
             for batch in batches(texts, self.tokenizer, self.batch_size):
-                found = self.encoder(tfr.asarray(batch.ids), tfr.asarray(batch.mask))
-                vectors[batch.rows] = found.numpy()
+                embeddings = self.encoder(tfr.asarray(batch.ids), tfr.asarray(batch.mask))
+                vectors[batch.rows] = embeddings.numpy()
                 bar.update(len(batch.rows))
         return tfr.asarray(vectors)
 

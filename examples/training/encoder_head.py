@@ -76,8 +76,8 @@ def embedded(encoder: BertEncoder, folder: Path, size: int = 64) -> tuple[Senten
     vectors = np.empty((len(entries), width), np.float32)
     texts = [entry.summary for entry in entries]
     for batch in batches(texts, load_tokenizer(folder), size):
-        found = encoder.vectors(tfr.asarray(batch.ids), tfr.asarray(batch.mask))
-        vectors[batch.rows] = found.numpy()
+        embeddings = encoder.vectors(tfr.asarray(batch.ids), tfr.asarray(batch.mask))
+        vectors[batch.rows] = embeddings.numpy()
     order = np.random.default_rng(0).permutation(len(entries))
     halves = np.array_split(order, 2)
     known, held_out = (

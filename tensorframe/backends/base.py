@@ -104,7 +104,7 @@ class DeviceInfo:
         """The floating-point dtypes that it computes with, the narrowest first."""
         able = [dtype for dtype in self.capabilities.dtypes if dtype in FLOAT]
         return tuple(
-            [dtype.name for dtype in sorted(able, key=lambda one: (one.itemsize, one.name))]
+            [dtype.name for dtype in sorted(able, key=lambda known: (known.itemsize, known.name))]
         )
 
 

@@ -130,7 +130,7 @@ def _soonest_first(
             yield Passed(str(device), f"not measured: tfr.calibrate({str(device)!r})")
         else:
             timed.append((time, place, candidate))
-    yield from [info for _, _, info in sorted(timed, key=lambda one: one[:2])]
+    yield from [info for _, _, info in sorted(timed, key=lambda entry: entry[:2])]
 
 
 def _bytes_of(memory: Any) -> Any:

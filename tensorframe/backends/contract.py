@@ -113,19 +113,19 @@ def completed(about: About | None, package: str) -> About:
 def _metadata(package: str) -> dict[str, str]:
     from importlib.metadata import metadata  # only what lists plug-ins needs it
 
-    found: Any = {}
+    stored: Any = {}
     with suppress(
         Exception
     ):  # of a module that no package brings, or with metadata that nobody can read
-        found = metadata(package)
-    author = _first(found, "Author", "Author-email").partition("<")[0].strip()
+        stored = metadata(package)
+    author = _first(stored, "Author", "Author-email").partition("<")[0].strip()
     return {
-        "version": _first(found, "Version"),
+        "version": _first(stored, "Version"),
         "author": author,
-        "licence": _first(found, "License-Expression", "License").partition("\n")[0],
+        "licence": _first(stored, "License-Expression", "License").partition("\n")[0],
     }
 
 
-def _first(found: Any, *names: str) -> str:
-    values = [str(found.get(name) or "") for name in names]
+def _first(metadata: Any, *names: str) -> str:
+    values = [str(metadata.get(name) or "") for name in names]
     return next((value for value in values if value and value != _UNSAID), "")

@@ -52,17 +52,17 @@ def groups(root: str = "/") -> list[Group]:
     except OSError:
         return []
     mounts = _mounts(root)
-    found: list[Group] = []
+    collected: list[Group] = []
     for line in membership:
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0" and not controllers:
-            found += _upwards(root, mounts.get("cgroup2", ("/sys/fs/cgroup", "/")), path, _TWO)
+            collected += _upwards(root, mounts.get("cgroup2", ("/sys/fs/cgroup", "/")), path, _TWO)
         elif "memory" in controllers.split(","):
-            found += _upwards(
+            collected += _upwards(
                 root, mounts.get("cgroup", ("/sys/fs/cgroup/memory", "/")), path, _ONE
             )
-    return found
+    return collected
 
 
 def _mounts(root: str) -> dict[str, tuple[str, str]]:
@@ -71,15 +71,15 @@ def _mounts(root: str) -> dict[str, tuple[str, str]]:
         lines = text(os.path.join(root, "proc/self/mountinfo")).splitlines()
     except OSError:
         return {}
-    found = {}
+    mounts = {}
     for line in lines:
         place, _, source = line.partition(" - ")
         fields, kind = place.split(), source.split()
         if len(fields) < 5 or len(kind) < 3:
             continue
         if kind[0] == "cgroup2" or (kind[0] == "cgroup" and "memory" in kind[2].split(",")):
-            found[kind[0]] = (fields[4], fields[3])
-    return found
+            mounts[kind[0]] = (fields[4], fields[3])
+    return mounts
 
 
 def _upwards(root: str, mount: tuple[str, str], path: str, version: _Version) -> Iterator[Group]:

@@ -41,8 +41,8 @@ _answers: dict[Backend, tuple[DeviceInfo, ...] | str | Failure] = {}
 
 def probed(entry: Entry, *, again: bool = False) -> Found:
     """Return what the entry's backend finds: the answer of the first time, or a new one if asked `again`."""
-    found = _probed(entry, again=again)
-    return replace(found, about=completed(entry.about, entry.origin)) if entry.origin else found
+    probe = _probed(entry, again=again)
+    return replace(probe, about=completed(entry.about, entry.origin)) if entry.origin else probe
 
 
 def _probed(entry: Entry, *, again: bool) -> Found:

@@ -29,9 +29,9 @@ def memory_limit(budget: Callable[[], Budget | None]) -> Setting:
     """Return the limit of a device's memory; `budget` gives whose it is, None while the device is closed."""
 
     def apply(size: int | None) -> None:
-        found = budget()
-        if found is not None:
-            found.set(size)
+        known = budget()
+        if known is not None:
+            known.set(size)
 
     return Setting("bytes, text such as '2 GiB', or None for no limit", _bytes, apply)
 

@@ -30,10 +30,10 @@ def _found() -> tuple[ContextVar[Any], Any] | None:
 
 def _runner() -> Callable[..., Any]:
     """Return what calls a function silently: in a context of its own, which costs a tenth of setting the variable."""
-    found = _found()
-    if found is None:
+    functions = _found()
+    if functions is None:
         return _called
-    variable, silent = found
+    variable, silent = functions
     context = Context()
     context.run(variable.set, silent)
     return context.run
@@ -45,14 +45,14 @@ def _called(function: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _functions() -> tuple[Callable[[Any], Any], Any, Callable[[Any], Any]]:
-    found = _found()
-    if found is None:
+    functions = _found()
+    if functions is None:
         return (
             lambda kind: np.seterr(all=kind),
             "ignore",
             lambda state: np.seterr(**state),
         )
-    variable, silent = found
+    variable, silent = functions
     return variable.set, silent, variable.reset
 
 

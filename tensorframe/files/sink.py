@@ -62,7 +62,7 @@ class Copies:
 
 def sink_of_each(values: Iterable[Node], sinks: Iterable[Sink]) -> dict[Node, Sink]:
     """Return what each value is written to: those that come more than once, as equal ones do, to all of their sinks."""
-    found: dict[Node, list[Sink]] = {}
+    by_node: dict[Node, list[Sink]] = {}
     for value, sink in zip(values, sinks, strict=True):
-        found.setdefault(value, []).append(sink)
-    return {value: own[0] if len(own) == 1 else Copies(own) for value, own in found.items()}
+        by_node.setdefault(value, []).append(sink)
+    return {value: own[0] if len(own) == 1 else Copies(own) for value, own in by_node.items()}

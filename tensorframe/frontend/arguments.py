@@ -258,14 +258,14 @@ def _arguments(
     parameters = inspect.signature(function).parameters
     kinds = {parameter.kind for parameter in parameters.values()}
     positional = [name for name, parameter in parameters.items() if parameter.kind in _POSITIONAL]
-    found: set[int | str] = set()
+    taken: set[int | str] = set()
     for place in places:
         position = place + len(positional) if place < 0 else place
         if not 0 <= position < len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
             raise ArgumentError(
                 f"jit: static_argnums={place}: {function.__qualname__} has {len(positional)} positional parameters"
             )
-        found |= {position, *positional[position : position + 1]}
+        taken |= {position, *positional[position : position + 1]}
     for name in named:
         if name not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
             listed = ", ".join(parameters)
@@ -273,11 +273,11 @@ def _arguments(
                 f"jit: {option}={name!r}: {function.__qualname__} has no such parameter",
                 suggestions=(f"one of {listed}",),
             )
-        found |= {
+        taken |= {
             name,
             *[position for position, parameter in enumerate(positional) if parameter == name],
         }
-    return frozenset(found)
+    return frozenset(taken)
 
 
 def _declared_static(value: Any) -> Static:

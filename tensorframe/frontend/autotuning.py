@@ -136,14 +136,14 @@ def _tune(backend: KernelBackend, step: Step, operands: Sequence[Any]) -> list[T
         asked = dict(tunings.asked)
     finally:
         tunings.asked = None
-    found = [
+    tuned = [
         _best(name, *facts, tunings, step.device, lambda: _seconds(run(), queue))
         for name, facts in asked.items()
     ]
     keep(step.device, queue)
     program.forget()
     forget_plans()  # and the kernels in them
-    return found
+    return tuned
 
 
 def _best(

@@ -42,20 +42,20 @@ class Finding:
 class Diagnosis(Page):
     """What `tfr.doctor()` returns; it prints as text."""
 
-    found: tuple[Found, ...]
+    probes: tuple[Found, ...]
     """What every backend finds."""
     findings: tuple[Finding, ...]
 
     @property
     def usable(self) -> tuple[Device, ...]:
         """The devices that compute."""
-        every = [info for probe in self.found for info in probe.devices]
+        every = [info for probe in self.probes for info in probe.devices]
         return tuple([info.device for info in every if info.capabilities.executes])
 
     def __str__(self) -> str:
         usable = ", ".join(map(str, self.usable))
         lines = [f"devices that compute: {usable}"]
-        lines += [f"plug-in: {plug_in_line(probe)}" for probe in self.found if probe.about]
+        lines += [f"plug-in: {plug_in_line(probe)}" for probe in self.probes if probe.about]
         return "\n".join([*lines, *map(str, self.findings)])
 
     __repr__ = __str__

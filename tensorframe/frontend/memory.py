@@ -225,13 +225,13 @@ def stats() -> MemoryStatistics:
 
 def _in_use() -> list[Budget]:
     """Return the budgets of the host and of all devices that are open, by name."""
-    found = {"cpu": _host()}
+    budgets = {"cpu": _host()}
     import sys
 
     devices = sys.modules.get("tensorframe.backends.device.memory")  # else none is open
     if devices is not None:
-        found |= {pool.name: pool.budget for pool in list(devices.pools) if pool.name}
-    return [found[name] for name in sorted(found, key=lambda name: (name != "cpu", name))]
+        budgets |= {pool.name: pool.budget for pool in list(devices.pools) if pool.name}
+    return [budgets[name] for name in sorted(budgets, key=lambda name: (name != "cpu", name))]
 
 
 def _row(budget: Budget) -> DeviceMemory:

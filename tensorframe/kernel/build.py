@@ -125,8 +125,8 @@ class _Builder:
         form = self._form(stages)
         chunk, _ = self._chunk(form, inside=inside, width=_COLUMNS // 2)
         sums = range(len(self.region.inputs), len(self.region.inputs) + len(self.region.ops))
-        found = {value: followed_by(self.region, value, centred) for value in sums}
-        followed = {value: source for value, source in found.items() if source is not None}
+        centred_by = {value: followed_by(self.region, value, centred) for value in sums}
+        followed = {value: source for value, source in centred_by.items() if source is not None}
         return OnePass(centred, followed, 0 if len(nest.reduced) > 1 else chunk, inside)
 
     def _chunk(self, form: Form, *, inside: bool, width: int) -> tuple[int, int]:

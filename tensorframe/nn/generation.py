@@ -223,9 +223,9 @@ class _Run:
     def step(self, tokens: Tensor) -> Tensor:
         """Return the tokens after these."""
         reach = self.cache.reach(1)
-        found = self._run(tokens[:, None], [0] * len(self.prompts), reach)
+        logits = self._run(tokens[:, None], [0] * len(self.prompts), reach)
         self.cache.advance([1] * len(self.prompts))
-        return found
+        return logits
 
     def _run(self, ids: Any, last: list[int], reach: int) -> Tensor:
         offsets, places = (
@@ -251,7 +251,7 @@ def _tokens(run: _Run, count: int, stops: frozenset[int], *, single: bool) -> It
         ended = [over or token in stops for over, token in zip(ended, given, strict=True)]
         if all(ended):
             return
-        found = [None if over else token for over, token in zip(ended, given, strict=True)]
-        yield found[0] if single else found
+        chosen = [None if over else token for over, token in zip(ended, given, strict=True)]
+        yield chosen[0] if single else chosen
         if number + 1 < count:
             tokens = run.step(tokens)

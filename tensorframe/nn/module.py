@@ -233,14 +233,14 @@ class Module(Structured, Page):
 
     def _set_frozen(self, names: tuple[str, ...], *, frozen: bool) -> Self:
         chosen = [(module, _named(module, names)) for module in self.modules()]
-        if unknown := set(names).difference(*[found for _, found in chosen]):
+        if unknown := set(names).difference(*[known for _, known in chosen]):
             raise ArgumentError(
                 f"{'freeze' if frozen else 'unfreeze'}: {type(self).__name__} has no parameter "
                 f"{', '.join(map(repr, sorted(unknown)))}",
                 suggestions=("names of attributes, such as 'bias'", "model.layers[0].freeze()"),
             )
-        for module, found in chosen:
-            left = module._frozen | found if frozen else module._frozen - found
+        for module, known in chosen:
+            left = module._frozen | known if frozen else module._frozen - known
             module.__dict__.pop("_frozen", None)
             if left:  # a module that never was frozen equals one that is not any more
                 module.__dict__["_frozen"] = left

@@ -132,13 +132,13 @@ def _role_of(tensor: Tensor, role: Role) -> Role:
     return Role.BUFFER if role.is_parameter and tensor.dtype not in FLOATING else role
 
 
-def unique(found: Iterator[Entry]) -> list[Entry]:
+def unique(entries: Iterator[Entry]) -> list[Entry]:
     """Return each tensor once, by the name of its first place, with the role that all its places agree to.
 
     What is frozen or a statistic in one of them is so in all: whoever froze it meant the tensor.
     """
     first: dict[int, Entry] = {}
-    for entry in found:
+    for entry in entries:
         known = first.setdefault(id(entry.tensor), entry)
         if known.role is Role.PARAMETER and entry.role is not Role.PRIVATE:
             first[id(entry.tensor)] = known._replace(role=entry.role)
@@ -294,13 +294,13 @@ class _Targets:
 
 def _take_targets(module: Structured) -> tuple[_Targets, list[Tensor]]:
     skeleton, children = _take(module)
-    found = trainable(module)
-    number = {id(entry.tensor): index for index, entry in enumerate(found)}
+    parameters = trainable(module)
+    number = {id(entry.tensor): index for index, entry in enumerate(parameters)}
     places = {
         index: number[id(child)] for index, child in enumerate(children) if id(child) in number
     }
-    names = tuple([entry.name for entry in found])
-    return _Targets(names, skeleton, children, places), [entry.tensor for entry in found]
+    names = tuple([entry.name for entry in parameters])
+    return _Targets(names, skeleton, children, places), [entry.tensor for entry in parameters]
 
 
 def _build_targets(facts: _Targets, targets: Sequence[Any]) -> Any:

@@ -166,9 +166,9 @@ def _rows(dry: Module, model: Module) -> Iterator[tuple[Module, SummaryRow]]:
         owners = [part for part in seen if not part or name.startswith(f"{part}.")]
         above = max(owners, key=len, default="")
         seen[name] = seen[above] + 1 if owners else 0
-        found = [entry for entry in unique(entries(own)) if entry.role.is_parameter]
-        moving = [entry for entry in found if entry.role is Role.PARAMETER]
-        sizes, free = (sum([entry.tensor.size for entry in some]) for some in (found, moving))
+        parameters = [entry for entry in unique(entries(own)) if entry.role.is_parameter]
+        moving = [entry for entry in parameters if entry.role is Role.PARAMETER]
+        sizes, free = (sum([entry.tensor.size for entry in some]) for some in (parameters, moving))
         label = name.removeprefix(f"{above}.") if above else name
         assert isinstance(module, Module)
         yield module, SummaryRow(name, label, text.title(own), seen[name], sizes, free)
@@ -194,7 +194,7 @@ def _imagined(model: Module, inputs: Sequence[Any]) -> tuple[Module, list[Any]]:
     """Return a copy of a model and of its inputs whose tensors hold nothing."""
     if not isinstance(model, Module):
         raise ArgumentError(f"summary: takes a module, got {type(model).__name__}")
-    given = [zeros(one) if _is_shape(one) else one for one in inputs]
+    given = [zeros(shape) if _is_shape(shape) else shape for shape in inputs]
     leaves: list[Any] = []
     structure = flatten((model, given), leaves)
     dry = [
@@ -326,6 +326,6 @@ def _summed(model: Module, *inputs: Any) -> Tensor:
             suggestions=("loss=..., a function of the model and its inputs that gives a number",),
         )
     result: Tensor = sums[0]
-    for one in sums[1:]:
-        result = result + one
+    for other in sums[1:]:
+        result = result + other
     return result

@@ -8,19 +8,19 @@ from tensorframe.notebook.style import gauge, hue, numbers, words
 from tensorframe.notebook.wording import counted
 
 
-def statistics_page(found: MemoryStatistics) -> str:
+def statistics_page(statistics: MemoryStatistics) -> str:
     """Return the memory of the devices in use as a piece of HTML."""
-    refusals = sum(row.refusals for row in found)
+    refusals = sum(row.refusals for row in statistics)
     facts = [
-        f"<b>memory of {counted(len(found.devices), 'device')}</b>",
+        f"<b>memory of {counted(len(statistics.devices), 'device')}</b>",
         counted(refusals, "refusal") if refusals else "nothing refused",
     ]
-    return result_page(facts, table(["device"], HEADS, map(_row, found)))
+    return result_page(facts, table(["device"], HEADS, map(_row, statistics)))
 
 
 def _row(row: DeviceMemory) -> str:
     name, *figures = cells(row)
     if row.limit:
-        at = HEADS.index("counted")
-        figures[at] += gauge(min(row.counted / row.limit, 1.0), hue(row.device), 80)
+        column = HEADS.index("counted")
+        figures[column] += gauge(min(row.counted / row.limit, 1.0), hue(row.device), 80)
     return words(device_name(name)) + numbers(*figures)

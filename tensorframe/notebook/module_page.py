@@ -15,12 +15,12 @@ from tensorframe.schedule.plan import human_bytes
 
 def module_page(module: Module) -> str:
     """Return a module as a table of its parts under what it is as a whole."""
-    found = [entry for entry in unique(entries(module)) if entry.role.is_saved]
-    parameters = [entry.tensor for entry in found if entry.role.is_parameter]
+    saved = [entry for entry in unique(entries(module)) if entry.role.is_saved]
+    parameters = [entry.tensor for entry in saved if entry.role.is_parameter]
     facts = [
         f"<b>{text(type(module).__name__)}</b>",
         f"<b>{sum(tensor.size for tensor in parameters):,}</b> parameters",
-        human_bytes(sum(entry.tensor.nbytes for entry in found)),
+        human_bytes(sum(entry.tensor.nbytes for entry in saved)),
         counted(len({tensor.device for tensor in parameters}), "device"),
     ]
     if len(trainable(module)) < len(parameters):
@@ -64,7 +64,7 @@ def _summary_row(row: SummaryRow, most: float) -> str:
 
 def memory_page(memory: MemoryEstimate) -> str:
     """Return what training a model takes, in bytes."""
-    found = [(size, device_name(device)) for device, size in memory.peak.items()]
-    facts = [f"<b>{human_bytes(size)}</b> at most on {name}" for size, name in found]
+    peaks = [(size, device_name(device)) for device, size in memory.peak.items()]
+    facts = [f"<b>{human_bytes(size)}</b> at most on {name}" for size, name in peaks]
     parts = [words(text(name)) + numbers(text(size)) for name, size in memory.figures()]
     return result_page(facts, table(["memory"], ("bytes",), parts))

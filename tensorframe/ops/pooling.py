@@ -124,9 +124,9 @@ def _pooled(
     """Return the elements of each window joined: first along axes that have one window, as they are reduced."""
     whole = [_is_whole(x, *window) for window in zip(*windows, strict=True)]
     if any(whole):
-        axes = tuple([axis for axis, one in zip(windows[0], whole, strict=True) if one])
+        axes = tuple([axis for axis, is_whole in zip(windows[0], whole, strict=True) if is_whole])
         x = call(reduction, x, attrs=(axes, True))
-    rest = [window for window, one in zip(zip(*windows, strict=True), whole, strict=True) if not one]
+    rest = [window for window, is_whole in zip(zip(*windows, strict=True), whole, strict=True) if not is_whole]
     if prod([size for _, size, _, _ in rest]) <= _MOST_PLACES:
         return _joined(x, rest, join)
     for window in reversed(rest):

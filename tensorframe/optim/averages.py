@@ -63,8 +63,10 @@ class ExponentialMovingAverage:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the averages by the names of the weights, and the number of updates as `step`, for `tfr.save`."""
-        found = {f"average.{name}": tensor for name, tensor in self.average.items()}
-        return {name: Tensor(tensor.node) for name, tensor in [("step", self.step), *found.items()]}
+        tensors = {f"average.{name}": tensor for name, tensor in self.average.items()}
+        return {
+            name: Tensor(tensor.node) for name, tensor in [("step", self.step), *tensors.items()]
+        }
 
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave; ArgumentError for other names or shapes, and nothing changes."""

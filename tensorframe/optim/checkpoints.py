@@ -112,15 +112,15 @@ def _restore_all(parts: Mapping[str, Any], chosen: Mapping[str, dict[str, Tensor
 def _tensors(name: str, part: Any) -> dict[str, Tensor]:
     """Return snapshots of the tensors of a part by name."""
     if hasattr(part, "state_dict"):
-        found: Mapping[str, Tensor] = part.state_dict()
+        tensors: Mapping[str, Tensor] = part.state_dict()
     else:
-        found = tensors_of(part)
-        if not found:
+        tensors = tensors_of(part)
+        if not tensors:
             raise DTypeError(
                 f"a checkpoint has no place for {name}, a {type(part).__name__} without tensors",
                 suggestions=("objects with state_dict() and load_state_dict()", "trees of tensors"),
             )
-    return {key: Tensor(asarray(tensor).node) for key, tensor in found.items()}
+    return {key: Tensor(asarray(tensor).node) for key, tensor in tensors.items()}
 
 
 def _restore(name: str, part: Any, tensors: dict[str, Tensor]) -> None:

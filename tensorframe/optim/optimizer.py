@@ -74,9 +74,9 @@ class Optimizer:
         >>> sorted(optimizer.state["w"])
         ['exp_avg', 'exp_avg_sq']
         """
-        found = parameters_of(parameters)
-        self.step = asarray(0, dtype=int32, device=next(iter(found.values())).device)
-        self.state = {name: self.first_state(parameter) for name, parameter in found.items()}
+        chosen = parameters_of(parameters)
+        self.step = asarray(0, dtype=int32, device=next(iter(chosen.values())).device)
+        self.state = {name: self.first_state(parameter) for name, parameter in chosen.items()}
 
     def update(self, parameters: Any, gradients: Any, *, where: Tensor | None = None) -> None:
         """Do one step: the handles of the parameters, and those of the state, stand for new values afterwards.

@@ -50,18 +50,18 @@ def with_gradients(title: str, parameters: Any, gradients: Any) -> list[Paramete
     given: list[Any] = []
     shape = flatten(gradients, given, targets=True)
     rest = iter(given)
-    found: dict[int, Parameter] = {}
+    by_identity: dict[int, Parameter] = {}
     aligned = _aligned(title, structure, shape, rest)
     for name, handle, gradient in zip(labels, leaves, aligned, strict=True):
         if gradient is None:
             continue
         _check(title, name, handle, gradient)
-        known = found.get(id(handle))
+        known = by_identity.get(id(handle))
         if known is not None:
             gradient = known.gradient + gradient
             name = known.name
-        found[id(handle)] = Parameter(name, handle, gradient)
-    return list(found.values())
+        by_identity[id(handle)] = Parameter(name, handle, gradient)
+    return list(by_identity.values())
 
 
 def _aligned(
@@ -123,12 +123,12 @@ def _check(title: str, name: str, handle: Any, gradient: Any) -> None:
 
 
 def _by_name(structure: Structure, leaves: Sequence[Any]) -> dict[str, Tensor]:
-    found: dict[int, str] = {}
+    names_by_identity: dict[int, str] = {}
     for name, leaf in zip(_dotted(names(structure, "")), leaves, strict=True):
         if isinstance(leaf, Tensor):
-            found.setdefault(id(leaf), name)
+            names_by_identity.setdefault(id(leaf), name)
     by_id = {id(leaf): leaf for leaf in leaves}
-    return {name: by_id[key] for key, name in found.items()}
+    return {name: by_id[key] for key, name in names_by_identity.items()}
 
 
 def _dotted(labels: Sequence[str]) -> list[str]:

@@ -126,14 +126,14 @@ def _helps(plan: Plan, blocked: Blocked) -> Sequence[str]:
 
 def _held_in_words(budget: Budget) -> str:
     """Return which tensors have the most bytes of a memory, and where they were recorded."""
-    found = held_tensors(budget)
-    if not found:
+    held = held_tensors(budget)
+    if not held:
         return ""
-    total = sum(size for size, _ in found)
-    lines = [f"  {_named(size, node)}" for size, node in found[:_LISTED]]
-    if len(found) > _LISTED:
-        rest = sum(size for size, _ in found[_LISTED:])
-        lines.append(f"  {human_bytes(rest)} in {len(found) - _LISTED} more")
+    total = sum(size for size, _ in held)
+    lines = [f"  {_named(size, node)}" for size, node in held[:_LISTED]]
+    if len(held) > _LISTED:
+        rest = sum(size for size, _ in held[_LISTED:])
+        lines.append(f"  {human_bytes(rest)} in {len(held) - _LISTED} more")
     return "\n".join([f"\n  tensors that are held: {human_bytes(total)}", *lines])
 
 

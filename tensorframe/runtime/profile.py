@@ -88,7 +88,7 @@ class Collection:
     def look_at_memory(self) -> None:
         """Note what the devices' memory is like now."""
         if self._watch is not None:
-            self.memory = self._watch.found()
+            self.memory = self._watch.statistics()
 
     def run(
         self,

@@ -42,7 +42,7 @@ def perform_and_settle(
                 settled = backend_of(device).settle(device, [slots[slot] for slot in outputs])
             except BaseException as error:  # told apart in explain, which always raises
                 step = provenance.step_of(str(getattr(error, "key", "")))
-                last = max([i for i, one in enumerate(plan.steps) if one.device is device])
+                last = max([i for i, other in enumerate(plan.steps) if other.device is device])
                 explain(error, plan, last if step is None else step, recorded)
             for slot, handle in zip(outputs, settled, strict=True):
                 slots[slot] = handle

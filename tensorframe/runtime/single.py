@@ -313,7 +313,7 @@ def _of_vectors(node: Node, inputs: Inputs, options: Options) -> Function | None
 
 def _is_of(plan: Plan, op: Op) -> bool:
     """Whether a plan is nothing but one application of an op: rules know no sooner way."""
-    return len(plan.steps) == 1 and [one.op for one in plan.steps[0].region.ops] == [op]
+    return len(plan.steps) == 1 and [region_op.op for region_op in plan.steps[0].region.ops] == [op]
 
 
 class _KnownNumbers(dict[Node, Any]):

@@ -74,12 +74,12 @@ class StreamPlan:
 class Obstacles(NamedTuple):
     """Why there is no stream: what each cut that was tried met."""
 
-    found: tuple[Obstacle, ...]
+    obstacles: tuple[Obstacle, ...]
 
     def __str__(self) -> str:
-        if not self.found:
+        if not self.obstacles:
             return "there is no axis to cut"
-        first = self.found[0]
+        first = self.obstacles[0]
         line = describe(first.node.site)
         return f"{first.node.op.name}: {first.reason}{f' ({line})' if line else ''}"
 
@@ -98,33 +98,33 @@ def plan_stream(roots: Sequence[Node], room: Room, kept: Sequence[Node]) -> Stre
             continue
         cut.roots = tuple([root for root in roots if cut.concerns(root)])
         beside = [root for root in dict.fromkeys(roots) if not cut.concerns(root)]
-        found = _fitted(cut, room, kept)
-        if found is None:
+        stream = _fitted(cut, room, kept)
+        if stream is None:
             obstacles.append(Obstacle(leaf, f"not even the smallest tiles along axis {axis} fit"))
             continue
         if not beside:
-            return found
-        return _with_others(found, beside, room, kept)
+            return stream
+        return _with_others(stream, beside, room, kept)
     return Obstacles(tuple(obstacles))
 
 
 def _with_others(
-    found: StreamPlan, beside: Sequence[Node], room: Room, kept: Sequence[Node]
+    stream: StreamPlan, beside: Sequence[Node], room: Room, kept: Sequence[Node]
 ) -> StreamPlan | Obstacles:
     """Return a stream with the roots that have nothing to do with its cut: computed as ever, or in their own stream."""
     more = _growth(beside)
     for node in kept:
         more[home_of(node.device)] = more.get(home_of(node.device), 0) + node.nbytes
     if all(size <= room(device) for device, size in more.items()):
-        found.whole = tuple(beside)
+        stream.whole = tuple(beside)
         for device, size in more.items():
-            found.peak[device] = max(found.peak.get(device, 0), size)
-        return found
+            stream.peak[device] = max(stream.peak.get(device, 0), size)
+        return stream
     other = plan_stream(beside, room, kept)
     if isinstance(other, Obstacles):
         return other
-    found.aside = other
-    return found
+    stream.aside = other
+    return stream
 
 
 def _growth(roots: Sequence[Node]) -> dict[Device, int]:
@@ -176,9 +176,9 @@ def _is_within(planned: StreamPlan, room: Room) -> bool:
 
 def find_wholes(cut: Cut, rows: int) -> frozenset[Node]:
     """Return the values that are not tiled, and that tiles of so many places need all of."""
-    found: set[Node] = set()
+    wholes: set[Node] = set()
     while True:
-        stream = Stream(cut, rows, frozenset(found))
+        stream = Stream(cut, rows, frozenset(wholes))
         fresh = {
             node
             for number in range(cut.count)
@@ -189,8 +189,8 @@ def find_wholes(cut: Cut, rows: int) -> frozenset[Node]:
             and (cut.passes[node] or _is_whole(node, block))
         }
         if not fresh:
-            return frozenset(found)
-        found |= fresh
+            return frozenset(wholes)
+        wholes |= fresh
 
 
 def _is_whole(node: Node, block: Block) -> bool:
@@ -234,7 +234,9 @@ def planned_stream(stream: Stream, kept: Sequence[Node]) -> StreamPlan | None:
             beside = _beside(cut, tile)
             most = {device: nbytes for device, (nbytes, _) in growth(plan).items()}
             for device in {home_of(device) for device in most} | {CPU}:
-                size = sum(nbytes for one, nbytes in most.items() if home_of(one) is device)
+                size = sum(
+                    nbytes for kept_node, nbytes in most.items() if home_of(kept_node) is device
+                )
                 size += beside if device is CPU else 0
                 peak[device] = max(peak.get(device, 0), size)
         bytes_read += sum(node.nbytes for node in reads)

@@ -201,10 +201,10 @@ class Stream:
         if not wanting:
             return []
         made = build_tile(tile.blocks, self.is_given, given, self.cut.scans, self._scan_alone)
-        found = []
+        samples = []
         for total, node, block in wanting:
-            found.append((total, total.sample(made.shown(node, block))))
-        return found
+            samples.append((total, total.sample(made.shown(node, block))))
+        return samples
 
     def _scan_alone(self, node: Node, operand: Node) -> Node:
         return scan_tile(node, operand, self._total_before(node))[0]

@@ -86,15 +86,15 @@ def samples_of(node: Node, chunk: int, tile: Node, most: int) -> list[Node]:
     rows = _rows_of(node, tile)
     count, *across = rows.shape
     chunks = count // chunk
-    found = []
+    samples = []
     if chunks:
         shape = (chunks, chunk, *across)
-        found.append(_between(_reshape(_between(rows, 0, 0, chunks * chunk), shape), 1, 0, most))
+        samples.append(_between(_reshape(_between(rows, 0, 0, chunks * chunk), shape), 1, 0, most))
     if count % chunk:
         first = chunks * chunk
         rest = _between(rows, 0, first, min(first + most, count))
-        found.append(_reshape(rest, (1, *rest.shape)))
-    return found
+        samples.append(_reshape(rest, (1, *rest.shape)))
+    return samples
 
 
 def moments_of(node: Node, tile: Node, pivots: Node) -> tuple[Node, Node]:

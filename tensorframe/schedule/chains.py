@@ -65,11 +65,11 @@ class _Chaining:
     def chain(self, first: Group) -> None:
         """Let everything that uses the rows that a product's step makes run in this step, if it can."""
         is_there = first not in self._merged
-        found = self._found(first) if is_there and _makes_rows(first) else None
-        if found is None or not self._fits(found):
+        candidate = self._found(first) if is_there and _makes_rows(first) else None
+        if candidate is None or not self._fits(candidate):
             return
-        merged = _merged(found)
-        gone = set(found.groups)
+        merged = _merged(candidate)
+        gone = set(candidate.groups)
         self.groups = [group for group in self.groups if group not in gone]
         self.groups.append(merged)
         self._merged |= gone
@@ -79,33 +79,33 @@ class _Chaining:
 
     def _found(self, first: Group) -> _Chain | None:
         """Return the groups that go over the rows of a product, if all that use them do."""
-        found = _Chain([first], [], [])
-        for maker in found.makers:  # grows
+        chain = _Chain([first], [], [])
+        for maker in chain.makers:  # grows
             value = maker.sink
             if self._is_needed_besides(maker) or value in self._roots:
                 return None
             for user in self._users.get(value, ()):
-                if user in found.groups:
+                if user in chain.groups:
                     continue
                 if _takes_rows(value, user) or _sums_rows(value, user, place=1):
-                    found.takers.append(user)
+                    chain.takers.append(user)
                 elif _turns(value, user):
-                    if not self._takes_turned(user, found):
+                    if not self._takes_turned(user, chain):
                         return None
-                elif _makes_beside(value, user) and len(found.makers) < _MOST_MAKERS:
-                    found.makers.append(user)
+                elif _makes_beside(value, user) and len(chain.makers) < _MOST_MAKERS:
+                    chain.makers.append(user)
                 else:
                     return None
-        return found if found.takers else None
+        return chain if chain.takers else None
 
-    def _takes_turned(self, view: Group, found: _Chain) -> bool:
+    def _takes_turned(self, view: Group, chain: _Chain) -> bool:
         """Whether all that uses a transposed block are products that add up over its rows; they are noted."""
         users = self._users.get(view.sink, [])
         fit = view.sink not in self._roots and all(
             _sums_rows(view.sink, user, place=0) for user in users
         )
-        found.views.append(view)
-        found.takers.extend(user for user in users if user not in found.takers)
+        chain.views.append(view)
+        chain.takers.extend(user for user in users if user not in chain.takers)
         return fit
 
     def _is_needed_besides(self, group: Group) -> bool:
@@ -116,17 +116,17 @@ class _Chaining:
             if node is not group.sink
         )
 
-    def _fits(self, found: _Chain) -> bool:
+    def _fits(self, candidate: _Chain) -> bool:
         """Whether groups can be one step."""
-        if not _is_simple(found) and not all(map(_is_bare, found.takers)):
+        if not _is_simple(candidate) and not all(map(_is_bare, candidate.takers)):
             return False
-        made = {group.sink for group in found.groups}
-        inputs = dict.fromkeys(chain.from_iterable([group.inputs for group in found.groups]))
+        made = {group.sink for group in candidate.groups}
+        inputs = dict.fromkeys(chain.from_iterable([group.inputs for group in candidate.groups]))
         outside = [source for source in inputs if source not in made]
-        most = self._capabilities_of(found.makers[0].sink.device).max_inputs
+        most = self._capabilities_of(candidate.makers[0].sink.device).max_inputs
         if len(outside) > most or len({node.device for node in made}) > 1:
             return False
-        return _is_simple(found) or not self._is_made_of(outside, made)
+        return _is_simple(candidate) or not self._is_made_of(outside, made)
 
     def _is_made_of(self, nodes: Sequence[Node], made: Collection[Node]) -> bool:
         """Whether some of what a step takes is not there before it begins, but is made of what it gives."""
@@ -141,19 +141,21 @@ class _Chaining:
             if node in made:
                 return True
             fresh = [
-                one for one in node.inputs if one not in seen and places.get(one, first) >= first
+                source
+                for source in node.inputs
+                if source not in seen and places.get(source, first) >= first
             ]
             seen.update(fresh)
             stack += fresh
         return False
 
 
-def _merged(found: _Chain) -> Group:
+def _merged(chain: _Chain) -> Group:
     """Return the groups as one. What several of them compute, each for itself, each goes on to."""
-    made = {group.sink for group in found.groups}
-    merged = Group(found.takers[-1].sink, [])
+    made = {group.sink for group in chain.groups}
+    merged = Group(chain.takers[-1].sink, [])
     known: set[Node] = set()
-    for group in found.groups:
+    for group in chain.groups:
         again = {node: _copy(node) for node in group.nodes if node in known}
         for node in group.nodes:
             own = again.get(node, node)
@@ -175,11 +177,11 @@ def _copy(node: Node) -> Node:
     return Node(node.op, node.inputs, node.attrs, node.shape, node.dtype, node.device, node.site)
 
 
-def _is_simple(found: _Chain) -> bool:
+def _is_simple(chain: _Chain) -> bool:
     """Whether there is one product, and one that takes its rows: this may have an epilogue of its own."""
-    (taker, *others) = found.takers
-    value = found.makers[0].sink
-    return not others and len(found.makers) == 1 and not found.views and _takes_rows(value, taker)
+    (taker, *others) = chain.takers
+    value = chain.makers[0].sink
+    return not others and len(chain.makers) == 1 and not chain.views and _takes_rows(value, taker)
 
 
 def _makes_rows(group: Group) -> bool:

@@ -94,15 +94,15 @@ class Cut:
 
         Where such values are looked at with a shift, they are not there to the place: tiles beside them count, too.
         """
-        found = []
+        places = []
         for node, way in self.tiled.items():
             if node.op is CONCAT and node.attrs[0] == way.axis and _inputs(node):
                 end = 0
                 for source in node.inputs[:-1]:
                     end += source.shape[way.axis]
                     place = min(int(end / way.rate), self.places - 1)
-                    found += [(max(place - 1, 0), place)]
-        return found[:_MOST_SEAMS]
+                    places += [(max(place - 1, 0), place)]
+        return places[:_MOST_SEAMS]
 
     def owned(self, node: Node, low: int, high: int) -> Interval:
         """Return which places of a tiled value belong to the places of the cut from `low` to `high`."""
@@ -127,12 +127,12 @@ def find_cut(
         cut = _forwards(order, roots, seeds, leaf, ordered, chunks)
         if isinstance(cut, Obstacle):
             return cut
-        found = _sources(order, cut, small)
-        if isinstance(found, Obstacle):
-            return found
-        if found.keys() <= seeds.keys():
+        sources = _sources(order, cut, small)
+        if isinstance(sources, Obstacle):
+            return sources
+        if sources.keys() <= seeds.keys():
             break
-        seeds |= found
+        seeds |= sources
     if not cut.anchors():
         return Obstacle(leaf, "nothing that is computed goes along with it")
     ways = [(node.shape[way.axis], way.rate) for node, way in map(cut.anchored, cut.anchors())]
@@ -215,7 +215,7 @@ def _go_along(
 def _carry(cut: Cut, node: Node, axis: int, ordered: Callable[[Device], bool]) -> str:
     """Settle how a reduction over the cut is carried; return why it cannot be, or nothing."""
     source = node.inputs[0]
-    leader = next((one for one, how in cut.chunks.items() if how.followed is node), None)
+    leader = next((follower for follower, how in cut.chunks.items() if how.followed is node), None)
     if leader is not None:
         cut.carried[node] = Join(How.FOLLOWED)
         cut.passes[node] += 1
@@ -260,12 +260,12 @@ def _rate(node: Node, number: int, source: int, target: int) -> Fraction:
 def _sources(order: Sequence[Node], cut: Cut, small: int) -> dict[Node, Along] | Obstacle:
     """Return the large leaves, and the generators, that tiled values look at tile by tile."""
     along = dict(cut.tiled)
-    found: dict[Node, Along] = {}
+    chunks: dict[Node, Along] = {}
     for node in reversed(order):
         way = along.get(node)
         if way is None or not _inputs(node):
             if way is not None and (node.nbytes > small or node.op is ARANGE):
-                found[node] = way
+                chunks[node] = way
             continue
         shapes = [source.shape for source in node.inputs]
         for number, source in enumerate(node.inputs):
@@ -278,7 +278,7 @@ def _sources(order: Sequence[Node], cut: Cut, small: int) -> dict[Node, Along] |
             there = Along(axis, way.rate / _rate(node, number, axis, way.axis))
             if along.setdefault(source, there) != there and source.nbytes > small:
                 return Obstacle(node, "its operands go along with the cut in different ways")
-    return found
+    return chunks
 
 
 def _grain(cut: Cut) -> int:

@@ -37,9 +37,9 @@ def distances_of(node: Node) -> Node | None:
     """Return the difference whose squares a node sums; None if it is something else."""
     chain = chain_of(
         node,
-        lambda one: one.op if one.storage is None else None,
-        lambda one: one.inputs,
-        lambda one: one.dtype,
+        lambda operand: operand.op if operand.storage is None else None,
+        lambda operand: operand.inputs,
+        lambda operand: operand.dtype,
     )
     return None if chain is None else chain[1]
 
@@ -60,7 +60,7 @@ def one_pass_sums(roots: Sequence[Node]) -> dict[Node, Chunks]:
     request = capture(roots, keep_held=False)
     groups = group_nodes(roots)
     plan = lower(request, roots, groups, request.leaves, {})
-    found: dict[Node, Chunks] = {}
+    chunks: dict[Node, Chunks] = {}
     for step, group in zip(plan.steps, groups, strict=True):
         once = one_pass_in(step)
         if once is None:
@@ -69,14 +69,14 @@ def one_pass_sums(roots: Sequence[Node]) -> dict[Node, Chunks]:
         for value in once.centred:
             sums = [total for total, squares in once.followed.items() if squares == value]
             followed = group.nodes[sums[0] - first] if sums else None
-            found[group.nodes[value - first]] = Chunks(once.chunk, once.inside, followed)
-    return found
+            chunks[group.nodes[value - first]] = Chunks(once.chunk, once.inside, followed)
+    return chunks
 
 
 def chunks_in(plan: Plan) -> list[int]:
     """Return the lengths of the chunks of all sums of squared distances that a plan takes in one pass."""
-    found = [one_pass_in(step) for step in plan.steps]
-    return sorted([once.chunk for once in found if once is not None for _ in once.centred])
+    sums = [one_pass_in(step) for step in plan.steps]
+    return sorted([once.chunk for once in sums if once is not None for _ in once.centred])
 
 
 def one_pass_in(step: Step) -> OnePass | None:

@@ -71,8 +71,8 @@ class _Hosting:
 
     def readers(self, maker: Group) -> list[Group]:
         """Return the groups that read something of what a group makes."""
-        found = [group for node in maker.nodes for group in self._readers.get(node, ())]
-        return [group for group in dict.fromkeys(found) if group is not maker]
+        reading = [group for node in maker.nodes for group in self._readers.get(node, ())]
+        return [group for group in dict.fromkeys(reading) if group is not maker]
 
     def waits(self, group: Group, other: Group) -> bool:
         """Whether `group` needs, directly or not, something that `other` makes; True where that takes long to tell."""

@@ -121,7 +121,7 @@ def _seconds(
     rates = [limits.limits_of(device), limits.limits_of(other)]
     values = {*group, *(value for node in group for value in _operands(node, homes))}
     operations = sum(
-        flops(node.op, node.shape, [one.shape for one in node.inputs]) for node in group
+        flops(node.op, node.shape, [source.shape for source in node.inputs]) for node in group
     )
     computing = limits.seconds(device, sum(value.nbytes for value in values), operations)
     if computing is None or None in rates:

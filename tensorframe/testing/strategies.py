@@ -41,11 +41,11 @@ def broadcastable_shapes(
     """As many shapes as said, which broadcast together."""
     result = draw(shapes(max_ndim=max_ndim))
 
-    def one() -> Shape:
+    def operand() -> Shape:
         shape = tuple(size if draw(st.booleans()) else 1 for size in result)
         return shape[draw(st.integers(0, len(shape))) :]
 
-    return tuple(one() for _ in range(count))
+    return tuple(operand() for _ in range(count))
 
 
 def elements(dtype: DType, *, special: bool = True) -> st.SearchStrategy[Any]:

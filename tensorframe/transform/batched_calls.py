@@ -39,7 +39,7 @@ class BatchedCall(NamedTuple):
         """Return what the rule says of one example, for all of them."""
         examples: dict[Node, Node] = {}
 
-        def one(term: Term) -> Term:
+        def of_one_example(term: Term) -> Term:
             node = term.node
             mark = Example("a rule of a gradient", node.op.name)
             stand = Node(ARGUMENT, (), (mark,), node.shape[1:], node.dtype, node.device, node.site)
@@ -47,10 +47,10 @@ class BatchedCall(NamedTuple):
             return Term(stand, term.apply)
 
         given = [
-            one(term) if differs else term
+            of_one_example(term) if differs else term
             for term, differs in zip(operands, self.differs, strict=True)
         ]
-        known = [None if ct is None else one(ct) for ct in cts]
+        known = [None if ct is None else of_one_example(ct) for ct in cts]
         with recording_example(Mapping("a rule of a gradient", next_serial())):
             cotangents = self.called.pull_back(known, whole, given)
         return [

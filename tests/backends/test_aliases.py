@@ -54,7 +54,7 @@ def test_the_environment_may_name_an_alias():
 
 def test_a_device_is_listed_under_its_own_name_once():
     assert [str(info.device) for info in tfr.backends.devices()].count("llvm") == 1
-    assert [found.name for found in tfr.doctor().found].count("llvm") == 1
+    assert [found.name for found in tfr.doctor().probes].count("llvm") == 1
     assert "numba" not in tfr.backends.available()
 
 

@@ -8,6 +8,11 @@ import pytest
 from tests.project import words
 
 
+@pytest.mark.parametrize("name", sorted(words.EMPTY_NAMES))
+def test_names_say_what_they_stand_for(name):
+    assert list(words.stored_names(name)) == []
+
+
 @pytest.mark.parametrize("phrase", sorted(words.PHRASES))
 def test_sentences_are_the_fields(phrase):
     assert list(words.places_of(words.PHRASES[phrase])) == []

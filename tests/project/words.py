@@ -18,11 +18,12 @@ PAGES = [
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not MADE & set(page.parents)),
 ]
 
-# Variables and arguments that leave out what they are; the numeral is meant where a module of formulas says `one`.
+# Names that leave out what they are, and the modules that may have them: in formulas and reductions `one` is the
+# number, and rows of ops say their values `at` points.
 EMPTY_NAMES = {
-    "one": {"kernel/math"},
-    "found": set(),
-    "at": set(),
+    "one": ("kernel/math/", "ops/reduction.py"),
+    "found": (),
+    "at": ("graph/op.py",),
 }
 
 # Modules, classes and functions that were renamed to what the field says, and must not come back.
@@ -102,7 +103,7 @@ def _tree(path):
 def stored_names(name):
     """Yield the places where a name that says nothing is bound."""
     for path in CODE:
-        if any(folder in _short(path) for folder in EMPTY_NAMES[name]):
+        if any(part in _short(path) for part in EMPTY_NAMES[name]):
             continue
         yield from (
             f"{_short(path)}:{line}" for bound, line in _names(_tree(path)) if bound == name

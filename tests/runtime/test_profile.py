@@ -439,13 +439,13 @@ def test_memory_of_devices_is_watched_between_two_moments():
     del first
     later = Pool(Counting(), "later")
     held = later.block(300)
-    found = watch.found()
+    found = watch.statistics()
     watch.end()
     third = pool.block(1 << 20)
     assert found["counted"].peak == 2 * rounded(5000)
     assert found["counted"].allocations == 2
     assert found["later"].peak == held.nbytes
-    assert watch.found()["counted"].peak == 2 * rounded(5000)
+    assert watch.statistics()["counted"].peak == 2 * rounded(5000)
     del second, third
 
 

@@ -55,7 +55,12 @@ def block_slices(chunks: Chunks) -> Iterator[tuple[tuple[int, ...], tuple[slice,
     for index in product(*[range(len(sizes)) for sizes in chunks]):
         yield (
             index,
-            tuple([slice(bounds[axis][at], bounds[axis][at + 1]) for axis, at in enumerate(index)]),
+            tuple(
+                [
+                    slice(bounds[axis][number], bounds[axis][number + 1])
+                    for axis, number in enumerate(index)
+                ]
+            ),
         )
 
 

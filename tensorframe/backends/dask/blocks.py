@@ -88,7 +88,9 @@ class _Building:
         self._ranges = [
             value for value in sorted(needs.parts) if region.ops[value - first].op is ARANGE
         ]
-        self._place = {value: at for at, value in enumerate((*self._inputs, *self._ranges))}
+        self._place = {
+            value: position for position, value in enumerate((*self._inputs, *self._ranges))
+        }
         self._ops: list[RegionOp] = []
 
     def result(self) -> Restricted:
@@ -191,11 +193,11 @@ def shifts(region: Region) -> bool:
 def ancestors(region: Region) -> set[int]:
     """Return the values that the outputs of a region are made of, these included."""
     first = len(region.inputs)
-    found = set(region.outputs)
+    reached = set(region.outputs)
     for value in range(first + len(region.ops) - 1, first - 1, -1):
-        if value in found:
-            found.update(region.ops[value - first].inputs)
-    return found
+        if value in reached:
+            reached.update(region.ops[value - first].inputs)
+    return reached
 
 
 def making(
@@ -250,7 +252,7 @@ def read_apart(region: Region, value: int) -> tuple[Region, tuple[int, ...]]:
                 break
         else:
             groups.append((source, block, [edge]))
-    numbers = {edge: at for at, (_, _, members) in enumerate(groups) for edge in members}
+    numbers = {edge: rank for rank, (_, _, members) in enumerate(groups) for edge in members}
     return _with_inputs(region, numbers), tuple([source for source, _, _ in groups])
 
 

@@ -38,7 +38,7 @@ def blocks_of_reader(reader: Reader, limit: int) -> Array:
     tasks: dict[Any, Any] = {}
     bounds = [list(pairwise(bounds_of(sizes))) for sizes in chunks]
     for index in product(*[range(len(sizes)) for sizes in chunks]):
-        ends = [own[at] for own, at in zip(bounds, index, strict=True)]
+        ends = [own[number] for own, number in zip(bounds, index, strict=True)]
         starts = tuple([low for low, _ in ends])
         sizes = tuple([high - low for low, high in ends])
         key = (name, *index)

@@ -84,10 +84,10 @@ def _followed(
     """Return the pieces that the blocks of the largest operand cut an axis into; None if none is cut along it."""
     size = region.shape_of(value)[axis]
     low, high = size // 3, max(2 * size // 3, size // 3 + 1)
-    one = needed_along(region, value, axis, (low, low + 1)) or {}
+    needed = needed_along(region, value, axis, (low, low + 1)) or {}
     other = needed_along(region, value, axis, (min(high, size - 1), min(high, size - 1) + 1)) or {}
     best: tuple[int, tuple[int, ...]] | None = None
-    for number, block in one.items():
+    for number, block in needed.items():
         array = inputs[number]
         if number not in other or not hasattr(array, "chunks"):
             continue
@@ -141,12 +141,12 @@ def _windows(
     """Return the interval of each axis of the inputs that each piece of an axis of a result needs, where not all."""
     if len(intervals) >= _MANY and shifts(region):
         return _shifted(region, value, axis, intervals)
-    found = [needed_along(region, value, axis, interval) or {} for interval in intervals]
+    needed = [needed_along(region, value, axis, interval) or {} for interval in intervals]
     windows: dict[tuple[int, int], list[Interval]] = {}
     for number, (shape, _) in enumerate(region.inputs):
         for place, size in enumerate(shape):
             # what a piece does not need at all may be anything of it: nothing
-            own = [block[number][place] if number in block else (0, 0) for block in found]
+            own = [block[number][place] if number in block else (0, 0) for block in needed]
             if any(interval != (0, size) for interval in own):
                 windows[number, place] = own
     return windows
@@ -156,10 +156,10 @@ def _shifted(
     region: Region, value: int, axis: int, intervals: Sequence[Interval]
 ) -> dict[tuple[int, int], list[Interval]]:
     low, high = intervals[0]
-    found = needed_along(region, value, axis, (low, high)) or {}
+    needed = needed_along(region, value, axis, (low, high)) or {}
     later = needed_along(region, value, axis, (low + 1, high + 1)) or {}
     windows = {}
-    for number, block in found.items():
+    for number, block in needed.items():
         for place, (begin, end) in enumerate(block):
             if later[number][place] != (begin, end):
                 windows[number, place] = [

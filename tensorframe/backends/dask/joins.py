@@ -90,10 +90,10 @@ class PartialCall:
         axes = sorted(self.axes)
         inside = [block[axis][1] - block[axis][0] for axis in axes]
         result = np.zeros(places.shape, np.int64)
-        for at, axis in enumerate(axes):
-            step = prod(inside[at + 1 :])
-            index = places // step % inside[at] + block[axis][0]
-            result += index * prod([whole_shape[other] for other in axes[at + 1 :]])
+        for position, axis in enumerate(axes):
+            step = prod(inside[position + 1 :])
+            index = places // step % inside[position] + block[axis][0]
+            result += index * prod([whole_shape[other] for other in axes[position + 1 :]])
         return result
 
 
@@ -170,7 +170,7 @@ class ScanCall:
     held: DType
     dtype: DType
 
-    def __call__(self, block: Block, spans: Any, at: int, offsets: Any, *parts: Any) -> Any:
+    def __call__(self, block: Block, spans: Any, index: int, offsets: Any, *parts: Any) -> Any:
         """Return the block of the scan; `at` is its number along the axis."""
         made, inputs = self.call.prepared(block, spans, parts)
         wide = _wide(made, self.held)
@@ -178,7 +178,7 @@ class ScanCall:
         entry = RegionOp(self.op, (self.axis,), (value,), wide.shape_of(value), self.held)
         with by_one_thread(alone=False), np.errstate(all="ignore"):
             (scanned,) = run_region(_with(wide, entry), inputs)
-            if at:
-                own = np.take(offsets, [at], self.axis)
+            if index:
+                own = np.take(offsets, [index], self.axis)
                 scanned = _ufunc(self.op)(own, scanned)
             return owned(np.asarray(scanned).astype(self.dtype, copy=False))

@@ -93,7 +93,7 @@ def blocks_of(
     finders = [_finder(grid, number, value) for number, value in arrays.items()]
     names = [array.name for array in arrays.values()]
     for index in product(*[range(len(axis.sizes)) for axis in axes]):
-        block = tuple([axis.intervals[at] for axis, at in zip(axes, index, strict=True)])
+        block = tuple([axis.intervals[which] for axis, which in zip(axes, index, strict=True)])
         spans = tuple([find(index) for find in finders])
         references: list[Any] = []
         for name, own in zip(names, spans, strict=True):
@@ -116,7 +116,9 @@ def _finder(grid: Grid, number: int, array: Array) -> Any:
         return lambda _: rest
     if all(len(own) == 1 and own[0][0] == place for place, own in enumerate(along)):
         columns = [own[0][1] for own in along]
-        return lambda index: tuple([spans[at] for spans, at in zip(columns, index, strict=False)])
+        return lambda index: tuple(
+            [spans[which] for spans, which in zip(columns, index, strict=False)]
+        )
     if all(len(own) < 2 for own in along):
         single = [own[0] if own else None for own in along]
         return lambda index: tuple(

@@ -115,7 +115,7 @@ def reduction(region: Region, value: int, given: Mapping[int, Any], limit: int) 
             )
         ]
         keys = _joined_in_groups(along, entry.op, f"{name}.join", kept, tasks)
-        key = (name, *[at for axis, at in enumerate(kept) if axis not in dropped])
+        key = (name, *[position for axis, position in enumerate(kept) if axis not in dropped])
         tasks[key] = Task(key, JoinCall(entry.op, entry.dtype, dropped), *map(TaskRef, keys))
     chunks = tuple(
         [
@@ -157,7 +157,9 @@ def scan(region: Region, value: int, given: Mapping[int, Any], limit: int) -> Ar
     tasks = operand.partial(op, (axis,), held, new_name(f"{name}.part"))
     part = next(iter(tasks))[0]
     counts = [len(own.sizes) for own in operand.grid.axes]
-    for line in product(*[range(1 if at == axis else n) for at, n in enumerate(counts)]):
+    for line in product(
+        *[range(1 if position == axis else n) for position, n in enumerate(counts)]
+    ):
         keys = [(part, *line[:axis], number, *line[axis + 1 :]) for number in range(counts[axis])]
         key = (f"{name}.before", *line)
         tasks[key] = Task(key, OffsetsCall(op, axis), *map(TaskRef, keys))

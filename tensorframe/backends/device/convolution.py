@@ -70,7 +70,7 @@ class WindowedProduct(TiledProduct):
 def _as_product(region: Region) -> Region:
     """Return a region whose convolution has the shape of a product: batch, groups, channels, positions."""
     # behind reshapes of numbers that are in memory: see `lifted`
-    place = next(index for index, one in enumerate(region.ops) if one.op is CONVOLUTION)
+    place = next(index for index, region_op in enumerate(region.ops) if region_op.op is CONVOLUTION)
     op, value = region.ops[place], len(region.inputs) + place
     batch, out, *sizes = op.shape
     groups = op.attrs[-1]
@@ -80,6 +80,9 @@ def _as_product(region: Region) -> Region:
     def now(source: int) -> int:
         return source if source < value else source + 1
 
-    rest = [replace(one, inputs=tuple(map(now, one.inputs))) for one in region.ops[place + 1 :]]
+    rest = [
+        replace(region_op, inputs=tuple(map(now, region_op.inputs)))
+        for region_op in region.ops[place + 1 :]
+    ]
     outputs = tuple(map(now, region.outputs))
     return Region(region.inputs, (*region.ops[:place], product, seen, *rest), outputs)

@@ -19,7 +19,7 @@ class Watch:
             self._seen[pool] = replace(now, peak=now.in_use)
             pool.watches.append(self._seen[pool])
 
-    def found(self) -> dict[str, Statistics]:
+    def statistics(self) -> dict[str, Statistics]:
         """Return, by device: bytes in use and kept now, the most that were in use, and blocks asked of the device."""
         counts_by_pool = {}
         for pool in list(pools):

@@ -121,7 +121,9 @@ class KernelProgram:
 
     def built_alone(self, inputs: Sequence[Any]) -> Built | None:
         """Return the kernels if operands need no preparation: no parts of complex numbers, no copies."""
-        if self._parts.imaginary or any(self._remainders(at, inputs[at]) for at in self._arrays):
+        if self._parts.imaginary or any(
+            self._remainders(position, inputs[position]) for position in self._arrays
+        ):
             return None
         return self.built(inputs)
 

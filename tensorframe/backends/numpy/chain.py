@@ -97,7 +97,9 @@ class ChainProgram:
         assert middle is not None
         self._others = others_of(head)
         lasting = [
-            at for at, value in enumerate(self._others, start=1) if value >= len(region.inputs)
+            position
+            for position, value in enumerate(self._others, start=1)
+            if value >= len(region.inputs)
         ]
         self._weights = Weights(middle, frozenset(lasting), compile_)
         self._tiles = None if tiles is None else tiles(self._weights)

@@ -183,11 +183,11 @@ class Convolution:
         windows = windows[(*[slice(None)] * (2 + len(self._weight.shape[2:])), first)]
         total: Array = None
         for part in self._inner_parts(windows):
-            one = self._multiplied(
+            product = self._multiplied(
                 windows[(slice(None), slice(None), *part)],
                 weight[(slice(None), slice(None), *part)],
             )
-            total = one if total is None else np.add(total, one, out=total)
+            total = product if total is None else np.add(total, product, out=total)
         return total.reshape([part.stop - part.start for part in index])
 
     def _inner_parts(self, windows: Array) -> list[Index]:
@@ -209,8 +209,8 @@ class Convolution:
         weight = weight.reshape((*weight.shape[:2], length))
         if self._by_position:
             rows = np.ascontiguousarray(windows.transpose((1, 0, *places, *inner)))
-            found = np.matmul(rows.reshape((groups, batch * count, length)), weight.swapaxes(1, 2))
-            return found.reshape((groups, batch, count, -1)).transpose((1, 0, 3, 2))
+            result = np.matmul(rows.reshape((groups, batch * count, length)), weight.swapaxes(1, 2))
+            return result.reshape((groups, batch, count, -1)).transpose((1, 0, 3, 2))
         columns = np.ascontiguousarray(windows).reshape((batch, groups, length, count))
         return np.matmul(weight, columns)
 

@@ -241,20 +241,20 @@ class ProductProgram:
 
     def _native(self, product: Native, inputs: Sequence[Array]) -> Program | None:
         """Return what makes such a product, and its epilogue, without the interpreter, if that is known by now."""
-        key = tuple([getattr(one, "strides", ()) for one in inputs])
+        key = tuple([getattr(operand, "strides", ()) for operand in inputs])
         if key in self._prepared:
             return self._prepared[key]
         self._calls += 1
         epilogue = self._epilogue
-        found = []
+        results = []
         for kind in product.kinds if epilogue is not None else ():
             program = settled(self._program(kind), now=self._calls > _CALLS)
             if program is None:
                 return None
-            found.append(program)
+            results.append(program)
         run = None
         if epilogue is None or self._permutation is None:
-            call = self._as_call(product.dtype, found, len(inputs))
+            call = self._as_call(product.dtype, results, len(inputs))
             run = product.prepared(call, (*inputs, *self._positions), self._choose)
         self._prepared[key] = run
         return run

@@ -95,8 +95,8 @@ class Columns:
         """Return where the ranges of all blocks begin and end; `key` tells these blocks from others."""
         ranges = self._known_ranges.get(key)
         if ranges is None:
-            found = [self.of(index) for index in indices]
-            ranges = tuple([(columns.start, columns.stop) for columns in found])
+            all_columns = [self.of(index) for index in indices]
+            ranges = tuple([(columns.start, columns.stop) for columns in all_columns])
             self._known_ranges[key] = ranges
         return ranges
 
@@ -167,8 +167,8 @@ def masks_of(
         state = _next(region, op, states, numbers, made)
         if state is not None:
             states[value] = state
-    found = states.get(region.outputs[0])
-    return found.masks if found is not None and found.value == 0 else None
+    masks = states.get(region.outputs[0])
+    return masks.masks if masks is not None and masks.value == 0 else None
 
 
 def _reduces(op: RegionOp, states: dict[int, _State]) -> bool:

@@ -202,15 +202,15 @@ def _of_tiles(region: Region) -> int | None:
         op.dtype
     }:
         return None
-    found = []
+    sizes = []
     # a transposed product is that of its transposed factors, the other way round
     for x, y, shape in (
         (left, right, op.shape),
         (_turned(right), _turned(left), _turned(op.shape)),
     ):
         if is_for_tiles(x, y, shape, op.dtype):
-            found.append(scratch_of_product(y, op.dtype))
-    return max(found) + _of_epilogue(region) if found else None
+            sizes.append(scratch_of_product(y, op.dtype))
+    return max(sizes) + _of_epilogue(region) if sizes else None
 
 
 def _turned(shape: Shape) -> Shape:
@@ -254,10 +254,10 @@ def _of_tiled_chain(region: Region) -> int:
     """Both right factors are packed, some matrices at a time, and each thread has two blocks of scores."""
     first, second = [op for op in region.ops if op.op.kind is Kind.CONTRACT]
     rights = [region.shape_of(op.inputs[1]) for op in (first, second)]
-    one = sum([packed_bytes(right[-2:], first.dtype) for right in rights])
+    factor_bytes = sum([packed_bytes(right[-2:], first.dtype) for right in rights])
     whole = sum([packed_bytes(right, first.dtype) for right in rights])
     scores = 2 * max(1 << 16, 32 * first.shape[-1]) + TALL * BESIDE
-    return min(whole, max(one, PACKED)) + thread_count() * scores * first.dtype.itemsize
+    return min(whole, max(factor_bytes, PACKED)) + thread_count() * scores * first.dtype.itemsize
 
 
 def _beside(block: int) -> int:

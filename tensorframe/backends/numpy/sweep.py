@@ -174,7 +174,9 @@ class SweepProgram:
                 if place not in inside
             )
         ]
-        lasting = [at for at, value in enumerate(others, start=1) if value in self._lasting]
+        lasting = [
+            position for position, value in enumerate(others, start=1) if value in self._lasting
+        ]
         middle = region.part((product, *others), after, (result,))
         factors = region.ops[product - first].inputs
         whole = region.part((*factors, *others), (product, *after), (result,))
@@ -283,7 +285,7 @@ class _Sweep:
         made: dict[int, Array] = {}
         for maker, (own, other) in zip(self._makers, memory, strict=True):
             x, y = [self._factors[value] for value in maker.factors]
-            product, target = [one[: prod(shape)].reshape(shape) for one in (own, other)]
+            product, target = [buffer[: prod(shape)].reshape(shape) for buffer in (own, other)]
             multiply(x[(*stack, rows)], y[(*stack, slice(None), columns)], product)
             program = maker.weights.program(self._shape, shape)
             operands = (product, *self._others(maker, index, made))
@@ -318,7 +320,9 @@ class _Sweep:
         zeros = {first.result}
         for maker in rest:
             known = [self._values.get(value) for value in maker.others]
-            places = [at for at, value in enumerate(maker.others, start=1) if value in zeros]
+            places = [
+                position for position, value in enumerate(maker.others, start=1) if value in zeros
+            ]
             if masks_of(maker.weights.region, [None, *known], places) is None:
                 return None
             zeros.add(maker.result)

@@ -52,8 +52,8 @@ def counted(
     last = b.block
     b.jump(head)
     b.close_phi(line, (start, before), (end, last))
-    for (_, at), (_, first), value in zip(phis, carried, values, strict=True):
-        b.close_phi(at, (first, before), (value, last))
+    for (_, phi), (_, first), value in zip(phis, carried, values, strict=True):
+        b.close_phi(phi, (first, before), (value, last))
     b.begin(after)
     return counter, [name for name, _ in phis]
 

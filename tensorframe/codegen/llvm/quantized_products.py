@@ -97,8 +97,8 @@ class _Quantized:
         mask = first_lanes(b, self.lanes, left)
 
         def some_rows(row: str, rows: int) -> None:
-            def some(at: str, count: int) -> None:
-                self._tile(row, rows, at, count, whole, left, mask)
+            def some(start: str, count: int) -> None:
+                self._tile(row, rows, start, count, whole, left, mask)
 
             tiles(b, "0", given["rows"], self.together, some)
 
@@ -109,7 +109,7 @@ class _Quantized:
         )
 
     def _tile(
-        self, row: str, rows: int, at: str, count: int, whole: str, left: str, mask: str
+        self, row: str, rows: int, start: str, count: int, whole: str, left: str, mask: str
     ) -> None:
         b, given = self.b, self.given
 
@@ -120,9 +120,9 @@ class _Quantized:
         words = lines("words", "word_step", row, rows)
         scales = lines("scales", "scale_step", row, rows)
         zeros = lines("zeros", "zero_step", row, rows) if self.has_zeros else []
-        bytes_ = lines("bytes", "byte_step", at, count)
-        begins = lines("begins", "line_step", at, count)
-        factors = lines("factors", "line_step", at, count)
+        bytes_ = lines("bytes", "byte_step", start, count)
+        begins = lines("begins", "line_step", start, count)
+        factors = lines("factors", "line_step", start, count)
 
         def block(position: str, sums: list[str], masked: bool = False) -> list[str]:
             sides = [
@@ -139,12 +139,14 @@ class _Quantized:
             return results
 
         sums = [(self.floats, "zeroinitializer")] * (rows * count)
-        _, found = counted(b, "0", whole, self.lanes, sums, block)
-        before = [(self.floats, value) for value in found]
-        found = if_below(b, whole, given["count"], before, lambda: block(whole, found, masked=True))
-        for other, line in enumerate(lines("result", "result_step", at, count)):
+        _, totals = counted(b, "0", whole, self.lanes, sums, block)
+        before = [(self.floats, value) for value in totals]
+        totals = if_below(
+            b, whole, given["count"], before, lambda: block(whole, totals, masked=True)
+        )
+        for other, line in enumerate(lines("result", "result_step", start, count)):
             for number in range(rows):
-                total = self._added_up(found[number * count + other])
+                total = self._added_up(totals[number * count + other])
                 place = element(b, element(b, line, "float", row), "float", number)
                 b.do(f"store float {total}, ptr {place}, align 4")
 
@@ -226,15 +228,15 @@ class _Quantized:
         bytes_, begin, factor = side
         b = self.b
         with b.on(self.lanes):
-            found = b.constant("i32", 0) if zero else begin
+            running = b.constant("i32", 0) if zero else begin
             for words, other in zip(halves, bytes_, strict=True):
                 if self.dots:
-                    found = dot4_unsigned(b, found, words, other)
+                    running = dot4_unsigned(b, running, words, other)
                 else:
-                    found = b.value(
-                        f"add {self.ints} {found}, {OPS['dot4'](b, uint32, words, other)}"
+                    running = b.value(
+                        f"add {self.ints} {running}, {OPS['dot4'](b, uint32, words, other)}"
                     )
-            exact = b.value(f"sitofp {self.ints} {found} to {self.floats}")
+            exact = b.value(f"sitofp {self.ints} {running} to {self.floats}")
             if zero:
                 product = b.value(f"fmul {self.floats} {zero}, {begin}")
                 exact = b.value(f"fsub {self.floats} {exact}, {product}")
@@ -260,7 +262,7 @@ class _Prepared:
         b = self.b
         given = slots_of(b, PREPARE_SLOTS, _PREPARED_POINTERS)
 
-        def one(row: str, _: list[str]) -> list[str]:
+        def some_row(row: str, _: list[str]) -> list[str]:
             source = moved(b, given["rows"], given["row_step"], row)
             bytes_ = moved(b, given["bytes"], given["byte_step"], row)
             halves = [bytes_] if self.bits == 8 else [bytes_, moved(b, bytes_, given["half_step"])]
@@ -274,7 +276,7 @@ class _Prepared:
             counted(b, "0", given["blocks"], 1, (), block)
             return []
 
-        counted(b, "%start", "%stop", 1, (), one)
+        counted(b, "%start", "%stop", 1, (), some_row)
         b.do("ret void")
         return b.module(
             f"void @{PREPARE}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) nounwind"

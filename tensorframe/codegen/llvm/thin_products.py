@@ -139,8 +139,8 @@ def tiles(b: Builder, start: str, stop: str, size: int, body: Tile) -> None:
         start, _ = counted(b, start, stop, step, (), partial(_one_tile, body, step))
 
 
-def _one_tile(body: Tile, size: int, at: str, _carried: list[str]) -> list[str]:
-    body(at, size)
+def _one_tile(body: Tile, size: int, start: str, _carried: list[str]) -> list[str]:
+    body(start, size)
     return []
 
 
@@ -154,21 +154,21 @@ class _Dots(_Function):
         mask = first_lanes(b, lanes, b.value(f"sub i64 {inner}, {whole}"))
 
         def some_rows(row: str, rows: int) -> None:
-            def some_vectors(at: str, vectors: int) -> None:
-                self._tile(row, rows, at, vectors, whole, mask)
+            def some_vectors(start: str, vectors: int) -> None:
+                self._tile(row, rows, start, vectors, whole, mask)
 
             tiles(self.b, "0", self.given["count"], self.vectors, some_vectors)
 
         tiles(self.b, "%start", "%stop", _ROWS, some_rows)
 
-    def _tile(self, row: str, rows: int, at: str, vectors: int, whole: str, mask: str) -> None:
+    def _tile(self, row: str, rows: int, start: str, vectors: int, whole: str, mask: str) -> None:
         b, given = self.b, self.given
         first = moved(b, given["matrix"], given["row_step"], row)
         here = [
             moved(b, first, given["row_step"], number) if number else first
             for number in range(rows)
         ]
-        begin = moved(b, given["vectors"], given["vector_step"], at)
+        begin = moved(b, given["vectors"], given["vector_step"], start)
         there = [
             moved(b, begin, given["vector_step"], number) if number else begin
             for number in range(vectors)
@@ -191,7 +191,7 @@ class _Dots(_Function):
         _, sums = counted(b, "0", whole, self.lanes, self.zeros(rows * vectors), block)
         before = [(self.kind, value) for value in sums]
         sums = if_below(b, whole, given["inner"], before, lambda: block(whole, sums, mask))
-        result = moved(b, given["result"], given["result_step"], at)
+        result = moved(b, given["result"], given["result_step"], start)
         for other in range(vectors):
             line = moved(b, result, given["result_step"], other) if other else result
             corner = element(b, line, VALUE[self.total], row)
@@ -222,8 +222,8 @@ class _Columns(_Function):
         self._clear()
 
         def some_rows(row: str, rows: int) -> None:
-            def some_vectors(at: str, vectors: int) -> None:
-                self._add(row, rows, at, vectors, end, mask)
+            def some_vectors(start: str, vectors: int) -> None:
+                self._add(row, rows, start, vectors, end, mask)
 
             tiles(self.b, "0", self.given["count"], self.vectors, some_vectors)
 
@@ -233,8 +233,8 @@ class _Columns(_Function):
         b, given, lanes = self.b, self.given, self.lanes
         last = b.value(f"add i64 %stop, {lanes - 1}")
 
-        def one(at: str, _: list[str]) -> list[str]:
-            line = moved(b, given["result"], given["result_step"], at)
+        def some_line(start: str, _: list[str]) -> list[str]:
+            line = moved(b, given["result"], given["result_step"], start)
 
             def column(position: str, _: list[str]) -> list[str]:
                 self.store("zeroinitializer", element(b, line, VALUE[self.total], position))
@@ -243,20 +243,20 @@ class _Columns(_Function):
             counted(b, "%start", last, lanes, (), column)
             return []
 
-        counted(b, "0", given["count"], 1, (), one)
+        counted(b, "0", given["count"], 1, (), some_line)
 
-    def _add(self, row: str, rows: int, at: str, vectors: int, end: str, mask: str) -> None:
+    def _add(self, row: str, rows: int, start: str, vectors: int, end: str, mask: str) -> None:
         b, given, kind = self.b, self.given, VALUE[self.total]
         first = moved(b, given["matrix"], given["row_step"], row)
         here = [
             moved(b, first, given["row_step"], number) if number else first
             for number in range(rows)
         ]
-        begin = moved(b, given["vectors"], given["vector_step"], at)
+        begin = moved(b, given["vectors"], given["vector_step"], start)
         lines, factors = [], []
         for number in range(vectors):
             there = moved(b, begin, given["vector_step"], number) if number else begin
-            result = moved(b, given["result"], given["result_step"], at)
+            result = moved(b, given["result"], given["result_step"], start)
             lines.append(moved(b, result, given["result_step"], number) if number else result)
             for offset in range(rows):
                 place = element(b, element(b, there, kind, row), kind, offset)
@@ -291,7 +291,7 @@ class _Widen(_Function):
         whole = b.value(f"and i64 {columns}, {-lanes}")
         mask = first_lanes(b, lanes, b.value(f"sub i64 {columns}, {whole}"))
 
-        def one(row: str, _: list[str]) -> list[str]:
+        def some_row(row: str, _: list[str]) -> list[str]:
             source = moved(b, given["matrix"], given["row_step"], row)
             target = moved(b, given["result"], given["result_step"], row)
 
@@ -304,4 +304,4 @@ class _Widen(_Function):
             if_below(b, whole, columns, (), lambda: block(whole, mask))
             return []
 
-        counted(b, "%start", "%stop", 1, (), one)
+        counted(b, "%start", "%stop", 1, (), some_row)

@@ -72,11 +72,11 @@ def _complaint(text: RawText, log: str) -> Complaint:
     if text.language == "wgsl":
         return _of_whole_text(text, log)
     file = re.escape(f"{text.call.name}.{text.language}")
-    found = [
+    complaints = [
         match for match in re.finditer(_OF_BODY.format(file=file), log) if "warning" not in match[2]
     ]
-    if found:
-        return Complaint(int(found[0][1]), _said(found[0][2], log))
+    if complaints:
+        return Complaint(int(complaints[0][1]), _said(complaints[0][2], log))
     return Complaint(None, _said("", log))
 
 

@@ -147,14 +147,14 @@ class _Printer:
         """Return a loop over all indices of the grid, of which each thread takes some."""
         names = [name for name, _ in self.call.grid]
         extents = [f"u32({OWN}extent_{index})" for index in range(len(names))]
-        at = f"{OWN}at"
+        position = f"{OWN}at"
         begin = f"{OWN}group.x * {self.lanes}u + {OWN}lane"
         step = f"{OWN}count.x * {self.lanes}u"
         return [
-            f"for (var {at} = {begin}; {at} < {' * '.join(extents)}; {at} += {step}) {{",
+            f"for (var {position} = {begin}; {position} < {' * '.join(extents)}; {position} += {step}) {{",
             *[
                 f"    let {name} = {value};"
-                for name, value in division(names, extents, at, "i32({})")
+                for name, value in division(names, extents, position, "i32({})")
             ],
             f"    {OWN}body({self._given()});",
             "}",
@@ -165,7 +165,7 @@ class _Printer:
         names = [name for name, _ in self.call.grid]
         threads = [f"{width}u" for width in self.call.group or ()]
         counts = [f"u32({OWN}groups_{index})" for index in range(len(names))]
-        at = f"{OWN}at"
+        position = f"{OWN}at"
         groups = [f"{name}_group" for name in names]
         local = [f"{name}_local" for name in names]
         return [
@@ -173,10 +173,10 @@ class _Printer:
                 f"let {name} = {value};"
                 for name, value in division(local, threads, f"{OWN}lane", "i32({})")
             ],
-            f"for (var {at} = {OWN}group.x; {at} < {' * '.join(counts)}; {at} += {OWN}count.x) {{",
+            f"for (var {position} = {OWN}group.x; {position} < {' * '.join(counts)}; {position} += {OWN}count.x) {{",
             *[
                 f"    let {name} = {value};"
-                for name, value in division(groups, counts, at, "i32({})")
+                for name, value in division(groups, counts, position, "i32({})")
             ],
             *[
                 f"    let {name} = {name}_group * {width[:-1]} + {name}_local;"

@@ -141,12 +141,12 @@ def composed(like: Op, *names: str) -> Callable[[Callable[..., Tensor]], Callabl
         if len(names) == 1:
 
             @wraps(formula)
-            def one(x: Any, /, out: Any = None, **options: Any) -> Tensor:
+            def unary(x: Any, /, out: Any = None, **options: Any) -> Tensor:
                 if not options and out is None:
                     return formula(x)
                 return _of_formula(like, formula, (x,), out, options)
 
-            return _signed(one, names)
+            return _signed(unary, names)
 
         @wraps(formula)
         def two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Tensor:

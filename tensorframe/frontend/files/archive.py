@@ -39,7 +39,7 @@ class Member:
 
     name: bytes
     flags: int
-    at: int
+    offset: int
     header: bytes
     nbytes: int
     crc: int = 0
@@ -52,12 +52,12 @@ class Member:
     @property
     def data(self) -> int:
         """Where the member's bytes begin."""
-        return self.at + len(self.local())
+        return self.offset + len(self.local())
 
     def local(self) -> bytes:
         """Return the local header, padded so that the member begins aligned."""
         extra = struct.pack("<HHQQ", ZIP64_ID, 16, self.size, self.size)
-        missing = -(self.at + 30 + len(self.name) + len(extra) + 4) % ALIGNMENT
+        missing = -(self.offset + 30 + len(self.name) + len(extra) + 4) % ALIGNMENT
         extra += struct.pack("<HH", PADDING_ID, missing) + bytes(missing)
         fields = (VERSION, self.flags, 0, 0, NEW_YEAR_1980, self.crc, ELSEWHERE, ELSEWHERE)
         lengths = (len(self.name), len(extra))
@@ -65,14 +65,14 @@ class Member:
 
     def central(self) -> bytes:
         """Return the entry of the directory."""
-        large = [number for number in (self.size, self.size, self.at) if number >= LIMIT]
+        large = [number for number in (self.size, self.size, self.offset) if number >= LIMIT]
         extra = struct.pack(f"<HH{len(large)}Q", ZIP64_ID, 8 * len(large), *large) if large else b""
-        size, at = _short(self.size), _short(self.at)
+        size, offset = _short(self.size), _short(self.offset)
         return (
             b"PK\1\2"
             + struct.pack("<BBHHHHH", VERSION, UNIX, VERSION, self.flags, 0, 0, NEW_YEAR_1980)
             + struct.pack("<3L", self.crc, size, size)
-            + struct.pack("<5H2L", len(self.name), len(extra), 0, 0, 0, PERMISSIONS, at)
+            + struct.pack("<5H2L", len(self.name), len(extra), 0, 0, 0, PERMISSIONS, offset)
             + self.name
             + extra
         )
@@ -104,7 +104,7 @@ class NewArchive:
     def _finish(self) -> None:
         try:
             for member in self.members:
-                self.file.write_at(member.at, memoryview(member.local() + member.header))
+                self.file.write_at(member.offset, memoryview(member.local() + member.header))
             self.file.write_at(self._end, memoryview(self._directory()))
             self.file.publish()
         except BaseException:

@@ -208,13 +208,13 @@ def _read_one(path: str) -> Contents:
         if key in metadata:
             raise broken(path, f"the metadata has the key {key!r} twice")
         metadata[key] = header.value(key)
-    found = [header.tensor() for _ in range(tensors)]
+    headers = [header.tensor() for _ in range(tensors)]
     alignment = metadata.get("general.alignment", _ALIGNMENT)
     if type(alignment) is not int or alignment < 8 or alignment % 8:
         raise broken(path, f"general.alignment is {alignment!r}, not a multiple of 8")
     start = -(-header.position // alignment) * alignment
     readers: dict[str, Segment | Blocks] = {}
-    for tensor in found:
+    for tensor in headers:
         if tensor.name in readers:
             raise broken(path, f"the tensor {tensor.name!r} is there twice")
         if tensor.offset % alignment:
@@ -223,7 +223,7 @@ def _read_one(path: str) -> Contents:
                 f"{tensor.name!r} begins at {tensor.offset}, which is no multiple of {alignment}",
             )
         readers[tensor.name] = _reader(path, stamp, start, tensor)
-    _check_apart(path, [(start + one.offset, one.nbytes, one.name) for one in found])
+    _check_apart(path, [(start + entry.offset, entry.nbytes, entry.name) for entry in headers])
     return Contents(metadata, readers)
 
 
@@ -370,7 +370,7 @@ class _Header:
         if not is_shape(shape):
             raise broken(path, f"{name!r} has the impossible shape {shape}")
         if kind not in _PLAIN and kind not in KINDS:
-            known = ", ".join(one.name for one in KINDS.values())
+            known = ", ".join(known_kind.name for known_kind in KINDS.values())
             called = _OTHERS.get(kind, f"number {kind}")
             raise broken(
                 path,

@@ -190,8 +190,8 @@ def parts(
     while first < size:
         end = ((start + first * step) // rows + 1) * rows
         last = min(-(-(end - start) // step), size)
-        one = [*axes[:axis], (start + first * step, last - first, step), *axes[axis + 1 :]]
-        for part, place in parts(one, itemsize, chunks, axis + 1):
+        window = [*axes[:axis], (start + first * step, last - first, step), *axes[axis + 1 :]]
+        for part, place in parts(window, itemsize, chunks, axis + 1):
             yield part, (*place[:axis], slice(first, last), *place[axis + 1 :])
         first = last
 

@@ -131,12 +131,12 @@ def _parts(order: Iterable[Node], roots: Sequence[Node]) -> dict[Node, Window | 
             slices.setdefault(node.inputs[0], []).append(node)
         else:
             wholes.update(node.inputs)
-    found: dict[Node, Window | None] = {}
+    wanted: dict[Node, Window | None] = {}
     for file, nodes in slices.items():
         windows = [Window(*node.attrs) for node in nodes]
         if file not in wholes and not _is_cheaper_as_a_whole(file, windows):
-            found |= dict.fromkeys(nodes, _joined(windows))
-    return found
+            wanted |= dict.fromkeys(nodes, _joined(windows))
+    return wanted
 
 
 def _is_cheaper_as_a_whole(file: Node, windows: Sequence[Window]) -> bool:

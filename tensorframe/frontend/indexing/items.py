@@ -125,7 +125,9 @@ def _gather(node: Node, selection: Selection) -> Node:
     if not selection.axes:
         return node
     inputs = (node, *selection.indices)
-    return record(GATHER, inputs, tuple(selection.axes), selection.at, device=device_of(inputs))
+    return record(
+        GATHER, inputs, tuple(selection.axes), selection.position, device=device_of(inputs)
+    )
 
 
 def setitem(tensor: Tensor, key: Any, value: Any) -> None:
@@ -167,7 +169,7 @@ def combined_at(op: Op, node: Node, key: Any, value: Any) -> Node:
 def _scatter(part: Node, values: Node, selection: Selection, op: Op = SCATTER) -> Node:
     wanted = _gather(part, selection).shape
     inputs = (part, _fit(values, wanted), *selection.indices)
-    return record(op, inputs, tuple(selection.axes), selection.at, device=part.device)
+    return record(op, inputs, tuple(selection.axes), selection.position, device=part.device)
 
 
 def _set_slice(node: Node, values: Node, selection: Selection) -> Node:

@@ -46,7 +46,7 @@ class Selection:
     shape: list[int] = field(default_factory=list)
     axes: list[int] = field(default_factory=list)
     indices: list[Node] = field(default_factory=list)
-    at: int = 0
+    position: int = 0
 
     @property
     def view(self) -> tuple[Shape, Shape, Shape]:
@@ -150,7 +150,7 @@ def parse(node: Node, key: Any) -> Selection:
             places.append(before)
         axis += _consumed(item)
     if selection.axes and advanced[-1] - advanced[0] == len(advanced) - 1:
-        selection.at = places[0]
+        selection.position = places[0]
     return selection
 
 

@@ -138,9 +138,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
     places = np.nonzero(tensor._array())
     for along in axes:
         size = tensor.shape[along]
-        found = places[along]
-        start = int(found.min()) if found.size and "f" in trim.lower() else 0
-        stop = int(found.max()) + 1 if found.size and "b" in trim.lower() else size
-        stop = stop if found.size else 0
+        edges = places[along]
+        start = int(edges.min()) if edges.size and "f" in trim.lower() else 0
+        stop = int(edges.max()) + 1 if edges.size and "b" in trim.lower() else size
+        stop = stop if edges.size else 0
         tensor = part_of(tensor, along, start, max(stop - start, 0))
     return tensor

@@ -66,11 +66,11 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
     rest = _integers("unravel_index", indices)
     sizes = as_shape(shape)
     _check("unravel_index", rest, prod(sizes), f"shape {sizes}")
-    found = []
+    coordinates = []
     for size in sizes if order == "F" else sizes[::-1]:
-        found.append(apply(REMAINDER, rest, max(size, 1)))
+        coordinates.append(apply(REMAINDER, rest, max(size, 1)))
         rest = rest // max(size, 1)
-    return tuple(found if order == "F" else found[::-1])
+    return tuple(coordinates if order == "F" else coordinates[::-1])
 
 
 def ravel_multi_index(

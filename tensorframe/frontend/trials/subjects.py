@@ -153,7 +153,7 @@ def asked_for(name: str, backends: Backends) -> list[str]:
     """Return the names of the devices to try, each once, the reference engine first."""
     if backends is None:
         # blocks on a chunked device are computed by engines that are tried as they are
-        wanted = [str(one) for one in known_devices() if not capabilities(one).chunked]
+        wanted = [str(known) for known in known_devices() if not capabilities(known).chunked]
     elif isinstance(backends, str | Device):
         wanted = [device_name(backends)]
     else:

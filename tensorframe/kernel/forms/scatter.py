@@ -49,7 +49,9 @@ def build_scatter(region: Region, strides: Sequence[Strides]) -> Built:
     scatter = _Scatter(region, strides)
     statements = with_bounds_checks(scatter.statements())
     inputs = enumerate(region.inputs)
-    scalars = [ir.argument(f"x{at}", dtype) for at, (shape, dtype) in inputs if shape == ()]
+    scalars = [
+        ir.argument(f"x{position}", dtype) for position, (shape, dtype) in inputs if shape == ()
+    ]
     (op,) = region.ops
     notes = (f"{op.op.name}: {op.dtype}",)
     kernel = assembled(statements, scatter.numbers, scalars, notes)

@@ -72,7 +72,7 @@ def scaled_dot_product_attention(
     dtype = q.dtype
     _check_operands(q, k, v)
     _check_options(attn_mask, dropout_p, is_causal)
-    q, k, v = [converted(one, dtypes.wide_of(dtype)) for one in (q, k, v)]
+    q, k, v = [converted(tensor, dtypes.wide_of(dtype)) for tensor in (q, k, v)]
     heads = q.shape[-3:-2]
     if enable_gqa:
         q, k, v = _grouped(q, k, v)
@@ -175,8 +175,8 @@ def _grouped(q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
         )
     groups = (shared, heads // shared)
     return [
-        reshaped(one, (*one.shape[:-3], *axes, *one.shape[-2:]))
-        for one, axes in ((q, groups), (k, (shared, 1)), (v, (shared, 1)))
+        reshaped(tensor, (*tensor.shape[:-3], *axes, *tensor.shape[-2:]))
+        for tensor, axes in ((q, groups), (k, (shared, 1)), (v, (shared, 1)))
     ]
 
 

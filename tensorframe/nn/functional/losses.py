@@ -315,7 +315,7 @@ def cosine_embedding_loss(
             f"{name}: inputs have the shape (examples, features) or (features,), got {first.shape} and {second.shape}"
         )
     x, y = widened(first), widened(second)
-    squares = [total(apply(SQUARE, one), axis=-1) + _LEAST_SQUARE for one in (x, y)]
+    squares = [total(apply(SQUARE, tensor), axis=-1) + _LEAST_SQUARE for tensor in (x, y)]
     cosine = total(x * y, axis=-1) / apply(SQRT, apply(MULTIPLY, *squares))
     side = beside(name, "target", target, cosine)
     apart = apply(AT_LEAST, cosine - real_number(name, "margin", margin), 0)
@@ -337,9 +337,9 @@ def pairwise_distance(
     first, second = _pair(name, x1, x2)
     apart = widened(first) - widened(second) + real_number(name, "eps", eps)
     axis = normalize_axis(name, -1, apart.ndim)
-    found = norm(apart, number(name, "p", p), (axis,))
-    found = found if flag(name, "keepdim", keepdim) else found[..., 0]
-    return as_given(found, first.dtype)
+    distance = norm(apart, number(name, "p", p), (axis,))
+    distance = distance if flag(name, "keepdim", keepdim) else distance[..., 0]
+    return as_given(distance, first.dtype)
 
 
 def triplet_margin_loss(

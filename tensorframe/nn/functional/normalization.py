@@ -339,8 +339,8 @@ def _need_running(name: str, tensor: Tensor, **statistics: Any) -> None:
             need_shape(name, argument, running, (channels,), why)
 
 
-def _move(running: Tensor, found: Tensor, rate: Any) -> None:
+def _move(running: Tensor, statistic: Tensor, rate: Any) -> None:
     """Make a handle stand for the running statistic after one more, of which each example may have its own."""
-    of_batch = found if found.ndim == 1 else mean(found, axis=0)
+    of_batch = statistic if statistic.ndim == 1 else mean(statistic, axis=0)
     moved: Tensor = running * (1 - rate) + of_batch * rate
     running._rebind(converted(moved, running.dtype).node)

@@ -217,12 +217,12 @@ def _max_pool(
     if tensor.dtype not in dtypes.REAL:
         raise DTypeError(f"{name}: takes real dtypes, got {tensor.dtype}")
     need_images(name, tensor, rank)
-    found = windows_on(name, tensor.shape[-rank:], *windows)
-    need_half_padding(name, found)
-    padded = found.padded(widened(tensor), least(tensor.dtype))
-    result, chosen = largest(padded, found, flag(name, "return_indices", return_indices))
+    geometry = windows_on(name, tensor.shape[-rank:], *windows)
+    need_half_padding(name, geometry)
+    padded = geometry.padded(widened(tensor), least(tensor.dtype))
+    result, chosen = largest(padded, geometry, flag(name, "return_indices", return_indices))
     result = converted(result, tensor.dtype)
-    return result if chosen is None else (result, flat_positions(chosen, found, tensor.shape))
+    return result if chosen is None else (result, flat_positions(chosen, geometry, tensor.shape))
 
 
 def largest(padded: Tensor, windows: Windows, indexed: bool) -> tuple[Tensor, Tensor | None]:
@@ -247,18 +247,18 @@ def _avg_pool(
 ) -> Tensor:
     tensor = floating(name, "input", input)
     need_images(name, tensor, rank)
-    found = windows_on(name, tensor.shape[-rank:], *windows)
-    need_half_padding(name, found)
+    geometry = windows_on(name, tensor.shape[-rank:], *windows)
+    need_half_padding(name, geometry)
     divisor = (
         None if divisor_override is None else integer(name, "divisor_override", divisor_override)
     )
     if divisor == 0:
         raise ShapeError(f"{name}: divisor_override must not be 0")
     with_padding = flag(name, "count_include_pad", count_include_pad)
-    sums = summed(widened(tensor), found)
+    sums = summed(widened(tensor), geometry)
     if divisor is not None:
         return converted(sums / float(divisor), tensor.dtype)
-    return converted(_over_counts(sums, found, tensor.shape[-rank:], with_padding), tensor.dtype)
+    return converted(_over_counts(sums, geometry, tensor.shape[-rank:], with_padding), tensor.dtype)
 
 
 def summed(tensor: Tensor, windows: Windows) -> Tensor:
@@ -290,15 +290,15 @@ def _lp_pool(
     power = number(name, "norm_type", norm_type)
     tensor = floating(name, "input", input)
     need_images(name, tensor, rank)
-    found = windows_on(name, tensor.shape[-rank:], *windows)
+    geometry = windows_on(name, tensor.shape[-rank:], *windows)
     if power == inf:
         return converted(
-            largest(found.padded(widened(tensor), -inf), found, False)[0], tensor.dtype
+            largest(geometry.padded(widened(tensor), -inf), geometry, False)[0], tensor.dtype
         )
     if power == 0.0:
         raise ShapeError(f"{name}: norm_type must not be 0")
-    sums = summed(apply(POW, widened(tensor), power), found)
+    sums = summed(apply(POW, widened(tensor), power), geometry)
     # a window that reaches beyond the end counts as if it were full
-    inside = _over_counts(sums, found, tensor.shape[-rank:], with_padding=True)
-    mean = inside * float(prod(found.sizes))
+    inside = _over_counts(sums, geometry, tensor.shape[-rank:], with_padding=True)
+    mean = inside * float(prod(geometry.sizes))
     return converted(apply(POW, mean, 1.0 / power), tensor.dtype)

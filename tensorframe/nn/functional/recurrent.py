@@ -279,7 +279,7 @@ class _Network(NamedTuple):
             raise ShapeError(
                 f"{cell.name}: takes (steps, batch, features) or (steps, features), got shape {x.shape}"
             )
-        weights = [_Weights(*others[at : at + each]) for at in range(0, wanted, each)]
+        weights = [_Weights(*others[start : start + each]) for start in range(0, wanted, each)]
         return x, weights, others[wanted:]
 
     def _check(self, cell: _Cell, x: Tensor, weights: list[_Weights]) -> None:

@@ -143,8 +143,8 @@ class MultiheadAttention(Module):
             else [self.in_proj_weight[part] for part in parts]
         )
         return [
-            functional.linear(one, weight, None if biases is None else biases[part])
-            for one, weight, part in zip(given, weights, parts, strict=True)
+            functional.linear(projected, weight, None if biases is None else biases[part])
+            for projected, weight, part in zip(given, weights, parts, strict=True)
         ]
 
     def _heads(self, projected: Tensor) -> Tensor:

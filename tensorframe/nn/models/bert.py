@@ -126,8 +126,8 @@ class Heads(Module):
             permuted(reshaped(layer(x), shape), (0, 2, 1, 3))
             for layer in (self.query, self.key, self.value)
         )
-        found = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        return reshaped(permuted(found, (0, 2, 1, 3)), x.shape)
+        attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return reshaped(permuted(attended, (0, 2, 1, 3)), x.shape)
 
 
 class Added(Module):

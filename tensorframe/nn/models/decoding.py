@@ -54,14 +54,14 @@ class Seen(NamedTuple):
         if length == 1:
             # queries that share a key are rows of one product
             grouped = reshaped(q, (batch, shared, heads // shared, size))
-            found = functional.scaled_dot_product_attention(grouped, keys, values, self.mask)
+            weighted = functional.scaled_dot_product_attention(grouped, keys, values, self.mask)
         else:
             queries = permuted(q, (0, 2, 1, 3))
-            found = functional.scaled_dot_product_attention(
+            weighted = functional.scaled_dot_product_attention(
                 queries, keys, values, self.mask, enable_gqa=True
             )
-            found = permuted(found, (0, 2, 1, 3))
-        return reshaped(found, (batch, length, heads * size))
+            weighted = permuted(weighted, (0, 2, 1, 3))
+        return reshaped(weighted, (batch, length, heads * size))
 
 
 def checked(name: str, ids: Any) -> Tensor:

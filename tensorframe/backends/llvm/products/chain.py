@@ -66,9 +66,9 @@ class TiledChain:
         x, y, z = factors
         if not packs(x, _one_of(y), scores) or {y.dtype, z.dtype, self._weights.dtype} != {x.dtype}:
             return False
-        x, y, z = [in_batch(blas.ready(one), scores[:-2]) for one in factors]
-        arrays = (x, y, z, out, *[one for one in others if np.ndim(one)])
-        key = tuple([one.strides for one in arrays])
+        x, y, z = [in_batch(blas.ready(factor), scores[:-2]) for factor in factors]
+        arrays = (x, y, z, out, *[factor for factor in others if np.ndim(factor)])
+        key = tuple([factor.strides for factor in arrays])
         blocks = _blocks(scores)
         shown = None if columns is None else columns.of_all(blocks, scores)
         plan = self._plans.get((key, shown), _UNKNOWN)
@@ -109,7 +109,9 @@ class _Geometry:
         self, scores: Shape, blocks: list[Index], x: Array, y: Array, z: Array, out: Array
     ) -> None:
         self.scores, self.blocks, self.dtype = scores, blocks, x.dtype
-        self.x, self.y, self.z, self.out = [(one.shape, one.strides) for one in (x, y, z, out)]
+        self.x, self.y, self.z, self.out = [
+            (array.shape, array.strides) for array in (x, y, z, out)
+        ]
 
 
 class _Group(NamedTuple):
@@ -176,11 +178,11 @@ def _planned(
     examples = [next(index for index in indices if extents(index) == kind) for kind in kinds]
     programs = [settled(weights.program(scores, kind), now=True) for kind in kinds]
     kernels = block_kernels(
-        examples, dtype, [one for one in programs if one is not None], others, None
+        examples, dtype, [program for program in programs if program is not None], others, None
     )
     if kernels is None:
         return None
-    starts = np.array([[one.start for one in index] for index in indices], np.int64)
+    starts = np.array([[program.start for program in index] for index in indices], np.int64)
     rows = np.array([prod(extents(index)[:-1]) for index in indices], np.int64)
     words = np.zeros((len(indices), len(CHAIN_WORDS)), np.int64)
     words[:, 0] = starts @ np.array((*x_strides[:-1], 0), np.int64)
@@ -239,14 +241,14 @@ def _cut(
     base, extra = divmod(panels.vectors, panels.count)
     starts = [number * base + min(number, extra) for number in range(panels.count + 1)]
     edges = np.minimum(np.array(starts) * panels.lanes, panels.columns)
-    found, indices = [], []
+    cut, indices = [], []
     for number, index in enumerate(blocks):
         start, stop = (0, panels.columns) if shown is None else shown[number]
         begin = int(np.searchsorted(edges, start, side="right")) - 1
         end = int(np.searchsorted(edges, stop, side="left"))
-        found.append((begin, end))
+        cut.append((begin, end))
         indices.append((*index[:-1], slice(int(edges[begin]), int(edges[end]))))
-    return np.array(found, np.int64), indices
+    return np.array(cut, np.int64), indices
 
 
 class _Taken(NamedTuple):
@@ -263,14 +265,14 @@ def _taken(
     scores, *made = inside
     inner = np.full(len(kernels.arrays), -1, np.int64)
     arrays, places = [], []
-    for at, name in enumerate(kernels.arrays):
+    for position, name in enumerate(kernels.arrays):
         number = int(name[1:])
         place = -1
         offsets = np.zeros(len(starts), np.int64)
         if name == "x0":
-            inner[at] = scores
+            inner[position] = scores
         elif name[0] == "y":
-            inner[at] = made[number]
+            inner[position] = made[number]
         else:
             place = number - 1
             offsets = places_of(starts, others[place].shape, others[place].strides)
@@ -297,24 +299,24 @@ def _grouped(
         while end < len(words) and _bytes(factors[begin : end + 1], panels) <= max(PACKED, each):
             end += 1
         own = np.ascontiguousarray(words[begin:end])
-        found, at = [], 0
-        for column, one in ((1, first), (5, second)):
+        grouped, offset = [], 0
+        for column, panel in ((1, first), (5, second)):
             numbers, local = np.unique(own[:, column], return_inverse=True)
-            own[:, column] = local.reshape(-1) * one.matrix_bytes
-            places = np.ascontiguousarray(one.places[numbers])
-            found.append((one, places, at))
-            at += lines(one.matrix_bytes * len(numbers))
+            own[:, column] = local.reshape(-1) * panel.matrix_bytes
+            places = np.ascontiguousarray(panel.places[numbers])
+            grouped.append((panel, places, offset))
+            offset += lines(panel.matrix_bytes * len(numbers))
             kept.append(places)
         kept.append(own)
-        threads = common | {"scratch_at": at}
+        threads = common | {"scratch_at": offset}
         packing = [
-            (fixed_slots(threads | one.slots(places, packed_at)), len(places))
-            for one, places, packed_at in found
+            (fixed_slots(threads | panel.slots(places, packed_at)), len(places))
+            for panel, places, packed_at in grouped
         ]
-        (_, places, _), (_, _, second_at) = found
+        (_, places, _), (_, _, second_at) = grouped
         slots = threads | first.slots(places, 0)
         slots |= {"second_at": second_at, "blocks": address(own)}
-        groups.append(_Group(packing[0], packing[1], (fixed_slots(slots), end - begin), at))
+        groups.append(_Group(packing[0], packing[1], (fixed_slots(slots), end - begin), offset))
         begin = end
     return groups, kept
 
@@ -322,4 +324,4 @@ def _grouped(
 def _bytes(factors: Array, panels: tuple[Panels, Panels]) -> int:
     """Return what the factors of some blocks take when they are packed."""
     counts = [len(np.unique(factors[:, column])) for column in range(2)]
-    return sum([count * one.matrix_bytes for count, one in zip(counts, panels, strict=True)])
+    return sum([count * panel.matrix_bytes for count, panel in zip(counts, panels, strict=True)])

@@ -87,7 +87,9 @@ def _launch(
         return None
     region = program.region
     if targets is None:
-        targets = [np.empty(region.shape_of(one), region.dtype_of(one)) for one in region.outputs]
+        targets = [
+            np.empty(region.shape_of(output), region.dtype_of(output)) for output in region.outputs
+        ]
     for target_, layout, value in zip(targets, built.layouts, region.outputs, strict=True):
         shape = region.shape_of(value)
         if target_.shape != shape or not _lies_so(target_, strides_of(shape, layout)):

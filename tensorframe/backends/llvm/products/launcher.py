@@ -31,10 +31,10 @@ def launcher(
     """Return what makes a product, and what becomes of it, for inputs of these strides; None if that is Python's."""
     if call.programs:
         layout = product.layout
-        found = _taken(layout, call, inputs)
-        if found is None:
+        taken = _taken(layout, call, inputs)
+        if taken is None:
             return None
-        fixed, arrays, numbers, formats = found
+        fixed, arrays, numbers, formats = taken
     else:
         layout, within = product.within(call.strides)
         if within is None:
@@ -56,10 +56,10 @@ def _taken(
     arrays, places = [], []
     inner = np.full(len(kernels.arrays), -1, np.int64)
     widths = np.zeros(len(kernels.arrays), np.int64)
-    for at, name in enumerate(kernels.arrays):
+    for position, name in enumerate(kernels.arrays):
         number = int(name[1:])
         if name == "x0":  # the block itself: any other array takes its place
-            inner[at] = layout.gathered
+            inner[position] = layout.gathered
             arrays.append("y0")
             places.append(np.zeros(len(layout.blocks), np.int64))
             continue
@@ -67,7 +67,7 @@ def _taken(
         array = outputs[number] if is_output else others[number - 1]
         arrays.append(name if is_output else names[number - 1])
         places.append(layout.places(array.shape, array.strides))
-        widths[at] = layout.width(array)
+        widths[position] = layout.width(array)
     numbers = [
         f"{number_type(dtype)}({names[int(name[1:]) - 1]})" for name, dtype in kernels.scalars
     ]
@@ -104,22 +104,26 @@ def _printed(
     names.update({f"strides{index}": inputs[index].strides for index in compared})
     differs = " or ".join([f"x{index}.strides != strides{index}" for index in compared])
     lines.append(f"if {differs}: return other(inputs, buffers)")
-    names.update({f"x{call.given + at}": one for at, one in enumerate(call.constants)})
-    for at, make in enumerate(call.makers):
-        names[f"new{at}"] = make
+    names.update(
+        {f"x{call.given + number}": constant for number, constant in enumerate(call.constants)}
+    )
+    for number, make in enumerate(call.makers):
+        names[f"new{number}"] = make
         if call.programs:
-            names[f"made{at}"] = make().strides
-            lines.append(f"y{at} = buffers[{at}]")
-            lines.append(f"if y{at} is None or y{at}.strides != made{at}: y{at} = new{at}()")
+            names[f"made{number}"] = make().strides
+            lines.append(f"y{number} = buffers[{number}]")
+            lines.append(
+                f"if y{number} is None or y{number}.strides != made{number}: y{number} = new{number}()"
+            )
         else:
-            lines.append(f"y{at} = new{at}()")
+            lines.append(f"y{number} = new{number}()")
     left, right = call.factors
     objects = [f"id({name})" for name in (f"x{left}", f"x{right}", "memory", "y0", "memory")]
     lines.append("memory, free = borrow(*needed)")
     packed = ", ".join([*objects, "free", *[f"id({name})" for name in arrays], *numbers])
     lines.append(f"run_all(layout, pack({packed}), fixed)")
     lines.append("give_back(memory)")
-    lines.append(f"return ({' '.join(f'y{at},' for at in range(len(call.makers)))})")
+    lines.append(f"return ({' '.join(f'y{number},' for number in range(len(call.makers)))})")
     source = "def run(inputs, buffers):\n" + "".join(f"    {line}\n" for line in lines)
     exec(compile(source, "<tensorframe product>", "exec"), names)  # noqa: S102 - printed above
     program: Program = names["run"]

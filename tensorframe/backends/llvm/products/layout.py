@@ -115,7 +115,9 @@ class Layout:
         self.shape, self.dtype = shape, dtype
         self.folded, self._folded = folded, slice(outside, -1)
         self.blocks = _cut(shape[:outside], shape[self._folded], terms, columns)
-        self._starts = np.array([[one.start for one in index] for index in self.blocks], np.int64)
+        self._starts = np.array(
+            [[block.start for block in index] for index in self.blocks], np.int64
+        )
         shapes = [extents(index) for index in self.blocks]
         self.kinds: list[Shape] = list(dict.fromkeys(shapes))
         self.most_elements = max([prod(kind) for kind in self.kinds])

@@ -92,7 +92,7 @@ class PackedProduct(Native):
             out[...] = self.array()
             return out
         memory, free = borrow(layout.packed_bytes, layout.scratch_bytes, len(layout.blocks))
-        objects = [id(one) for one in (self.x, self.y, memory, out, memory)]
+        objects = [id(argument) for argument in (self.x, self.y, memory, out, memory)]
         run(layout, varying_slots(*objects, free), fixed.slots)
         give_back(memory)
         return out

@@ -214,10 +214,10 @@ def call(text: str, record: tuple[str, ...], words: dict[str, str]) -> str:
     """Return a function that makes blocks, which have such records."""
     lines = []
     for number, name in enumerate(record):
-        found = f"to_{name}" if is_array(name) else name
+        target = f"to_{name}" if is_array(name) else name
         lines += [
-            f"  %{found}_word = getelementptr i64, ptr %record, i64 {number}",
-            f"  %{found} = load i64, ptr %{found}_word",
+            f"  %{target}_word = getelementptr i64, ptr %record, i64 {number}",
+            f"  %{target} = load i64, ptr %{target}_word",
         ]
     own = {
         "LOADED": loaded(),

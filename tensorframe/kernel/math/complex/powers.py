@@ -32,8 +32,8 @@ def pow_(x: Term, y: Term, u: Term, v: Term) -> Pair:
     real_part, imaginary = (
         where(by_squares, squared, other) for squared, other in zip(product, power, strict=True)
     )
-    one = logical_and(whole, equal(u, 0.0))
-    return where(one, 1.0, real_part), where(one, 0.0, imaginary)
+    is_one = logical_and(whole, equal(u, 0.0))
+    return where(is_one, 1.0, real_part), where(is_one, 0.0, imaginary)
 
 
 def _raised(x: Term, y: Term, u: Term, v: Term) -> Pair:

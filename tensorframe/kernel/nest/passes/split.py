@@ -27,7 +27,7 @@ class Cut:
 
     place: ir.Expr
     bound: ir.Argument
-    at: int  # the value of the bound: within 0 and `count`, without these
+    value: int  # of the bound: within 0 and `count`, without these
     count: int
 
 
@@ -126,7 +126,7 @@ class _Splitter:
             for condition, cut in self._used(statements).items()
             if cut.place is place
         }
-        bounds = {cut.at: cut.bound for cut in used.values()}
+        bounds = {cut.value: cut.bound for cut in used.values()}
         edges = sorted(bounds)
         count = max([cut.count for cut in used.values()], default=0)
         return [
@@ -135,7 +135,10 @@ class _Splitter:
                 last,
                 bounds.get(first),
                 bounds.get(last),
-                {condition: ir.literal(cut.at >= last, bool_) for condition, cut in used.items()},
+                {
+                    condition: ir.literal(cut.value >= last, bool_)
+                    for condition, cut in used.items()
+                },
             )
             for first, last in pairwise([0, *edges, count])
         ]
