@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorframe.codegen.c import Dialect
 from tensorframe.codegen.prelude import helpers
 
-_TYPES = {
+TYPES = {
     "bool": "bool",
     "int8": "signed char",  # plain char has no sign on Arm
     "uint8": "unsigned char",
@@ -62,7 +62,7 @@ _BY_HARDWARE = {
     "float16_of_bits": "",
     "bits_of_float16": "",
 }
-_HELPERS = helpers(_TYPES, ("float32", "float64")) | _BY_HARDWARE
+_HELPERS = helpers(TYPES, ("float32", "float64")) | _BY_HARDWARE
 # one instruction since Pascal; HIP's compiler finds its own
 _HELPERS["dot4_uint32"] = f"""\
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610
@@ -76,8 +76,8 @@ PRELUDE = _PRELUDE + "".join(_HELPERS.values())
 
 DIALECT = Dialect(
     name="cuda",
-    types=_TYPES,
-    stored=_TYPES | {"bool": "unsigned char"},
+    types=TYPES,
+    stored=TYPES | {"bool": "unsigned char"},
     suffixes={"uint32": "u", "int64": "ll", "uint64": "ull"},
     prelude=PRELUDE,
     signature=(

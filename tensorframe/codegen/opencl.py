@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorframe.codegen.c import Dialect
 from tensorframe.codegen.prelude import helpers
 
-_TYPES = {
+TYPES = {
     "bool": "bool",
     "int8": "char",
     "uint8": "uchar",
@@ -33,7 +33,7 @@ _PRELUDE = """\
 #endif
 """
 # What has the extension says so by this macro, or the language's own; elsewhere bytes are multiplied one by one.
-_BYTE_BY_BYTE = helpers(_TYPES, ())["dot4_uint32"]
+_BYTE_BY_BYTE = helpers(TYPES, ())["dot4_uint32"]
 _DOT = f"""\
 #if defined(__opencl_c_integer_dot_product_input_4x8bit_packed)
 HELPER int dot4_uint32(uint x, uint y) {{ return dot_4x8packed_ss_int(x, y); }}
@@ -56,11 +56,11 @@ def dialect(*, double: bool) -> Dialect:
     reals = ("float32", "float64") if double else ("float32",)
     return Dialect(
         name="opencl",
-        types=_TYPES,
-        stored=_TYPES | {"bool": "uchar", "float16": "half"},
+        types=TYPES,
+        stored=TYPES | {"bool": "uchar", "float16": "half"},
         suffixes={"uint32": "u", "int64": "l", "uint64": "ul"},
         prelude=_PRELUDE + (_DOUBLE if double else ""),
-        helpers=helpers(_TYPES, reals) | {"dot4_uint32": _DOT},
+        helpers=helpers(TYPES, reals) | {"dot4_uint32": _DOT},
         signature=(
             "typedef struct {{ uint at[{count}]; }} words_of;\n"
             "__kernel __attribute__((reqd_work_group_size({lanes}, 1, 1)))\n"

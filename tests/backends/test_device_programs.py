@@ -39,6 +39,8 @@ class Queue:
 
 
 class Pool:
+    closed = False
+
     def block(self, nbytes):
         return Block(self, object(), nbytes)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
+from tensorframe.codegen import cuda, opencl
 from tensorframe.codegen.raw.text import (
     OWN,
     RawText,
@@ -45,20 +46,7 @@ class Spelling(NamedTuple):
     barrier: str
 
 
-_COMMON = {
-    "int8": "char",
-    "uint8": "uchar",
-    "int16": "short",
-    "uint16": "ushort",
-    "int32": "int",
-    "uint32": "uint",
-    "int64": "long",
-    "uint64": "ulong",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "float2",
-    "complex128": "double2",
-}
+_COMPLEX = {"complex64": "float2", "complex128": "double2"}
 _WIDE = "(((ulong){high} << 32) | {low})"
 
 _PRELUDE = """\
@@ -70,7 +58,7 @@ _PRELUDE = """\
 OPENCL = Spelling(
     language="opencl",
     title="OpenCL C",
-    types=_COMMON | {"bool": "uchar"},
+    types=opencl.TYPES | _COMPLEX | {"bool": "uchar"},
     numbers={
         "float32": "as_float({low})",
         "float64": f"as_double({_WIDE})",
@@ -90,20 +78,11 @@ OPENCL = Spelling(
     barrier="barrier(CLK_LOCAL_MEM_FENCE);",
 )
 
-_CUDA_TYPES = _COMMON | {
-    "bool": "bool",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "uint16": "unsigned short",
-    "uint32": "unsigned int",
-    "int64": "long long",
-    "uint64": "unsigned long long",
-}
 _CUDA_WIDE = _WIDE.replace("ulong", "unsigned long long")
 CUDA = Spelling(
     language="cuda",
     title="CUDA C++",
-    types=_CUDA_TYPES,
+    types=cuda.TYPES | _COMPLEX,
     numbers={
         "float32": "__int_as_float((int){low})",
         "float64": f"__longlong_as_double((long long){_CUDA_WIDE})",
