@@ -29,6 +29,7 @@ class Queue:
             max_block=1 << 40,
         )
         self.lock = RLock()
+        self.tunings = Tunings()
         self.launched = []
 
     def build(self, kernel):
