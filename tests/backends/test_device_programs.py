@@ -12,6 +12,7 @@ from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.codegen.words import index_dtype, parameters
 from tensorframe.dtypes import float32, float64, uint32, uint64
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.groups.algorithms.tunings import Tunings
 from tensorframe.ops.elementwise import NEGATIVE
 
 
