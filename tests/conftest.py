@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import tensorframe as tfr
+import tensorframe.ops.special
 from tests.builds import forget_kernels
 
 # Kernels are compiled once for all tests, workers and processes that tests start, and kept for the next run; the user's

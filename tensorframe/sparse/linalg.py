@@ -132,7 +132,7 @@ def cg(
     >>> A = tfr.sparse.csr_array([[4.0, 1.0], [1.0, 3.0]])
     >>> x, info = tfr.sparse.linalg.cg(A, tfr.asarray([1.0, 2.0]))
     >>> x.numpy().round(3), info
-    (array([0.091, 0.636]), 0)
+    (array([0.091, 0.636], dtype=float32), 0)
     """
     side = _right_side("cg", _square("cg", A), b) if issparse(A) else weakly((operand(b), 1.0))[0]
     if side.ndim != 1:

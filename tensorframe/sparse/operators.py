@@ -51,7 +51,7 @@ class Elementwise(SparseTensor):
 
         >>> A = tfr.sparse.csr_array([[0.0, 2.0], [3.0, 0.0]])
         >>> A.mapped(tfr.sqrt).data.numpy().round(2)
-        array([1.41, 1.73])
+        array([1.41, 1.73], dtype=float32)
         """
         whole = self.coalesce()
         return whole.with_data(function(whole.data))

@@ -96,8 +96,9 @@ def test_rows_are_as_exact_as_they_say(op, dtype):
     exact = is_exact(
         op, [*[np.dtype(bool)] * op.conditions, *[dtype] * len(operands)], op.result(dtype)
     )
-    # of half precision most functions are rounded so much that engines agree on all of these
-    if exact or dtype not in NARROW:
+    # of half precision, and in float64, most functions are rounded so much that engines agree on all of these
+    rounded = dtype in NARROW or (op.double and dtype != np.float64)
+    if exact or not rounded:
         assert found.any() != exact, [operand[found][:3] for operand in operands]
 
 

@@ -96,8 +96,8 @@ ULP = {
     "floor_divide": 2,
 }
 ELEMENTARY = 5  # others that cost more than an operation
-# that of one, where results near zero are differences
-BESIDE_ONE = {"logaddexp"}
+# steps of one by which results near zero, which are differences, may be off
+BESIDE_ONE = {"logaddexp": 1, "gammaln": 8, "digamma": 8}
 # The sign of a zero that these give depends on the order of operands in NumPy, or on the dtype.
 EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "sign", "nextafter"}
 
@@ -146,6 +146,12 @@ def allowed(op, result):
     return ULP.get(op.name, ELEMENTARY if op.cost >= 10 else EXACT)
 
 
+def beside_one(op, result):
+    """Return how far results near zero may be off."""
+    steps = BESIDE_ONE.get(op.name, 0)
+    return steps * float(ml_dtypes.finfo(result).eps) if steps else 0.0
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("op", "dtype"), CASES)
 def test_kernels_compute_what_numpy_computes(op, dtype):
@@ -159,7 +165,7 @@ def test_kernels_compute_what_numpy_computes(op, dtype):
         found = np.broadcast_to(
             evaluate(root, dict(zip(scalars, inputs, strict=True))), expected.shape
         )
-        near = float(ml_dtypes.finfo(result).eps) if op.name in BESIDE_ONE else 0.0
+        near = beside_one(op, result)
         name = f"{op.name} {dtype} {attrs}"
         assert_close(found, expected, ulp=allowed(op, result), atol=near, name=name)
         if result in dtypes.FLOAT and op.name not in EITHER_ZERO:

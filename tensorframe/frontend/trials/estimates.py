@@ -102,7 +102,7 @@ def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
 
     >>> x = tfr.ones((1000, 1000)) * tfr.arange(1000.0)
     >>> tfr.estimate(tfr.sum(tfr.exp(x.compute()), axis=1))
-    peak      3.83 MiB on cpu (inputs 3.81 MiB, results 3.91 KiB)
+    peak      3.82 MiB on cpu (inputs 3.81 MiB, results 3.91 KiB)
     reads     3.81 MiB
     writes    3.91 KiB
     moves     0 B between devices

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import tensorframe as tfr
+import tensorframe.ops.special  # rows that load when they are named are checked too
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, bool_, real_of
 from tensorframe.errors import TensorFrameError
 from tensorframe.frontend.tensor import Tensor
@@ -82,8 +83,16 @@ def _definite(dtype: DType) -> Array:
 
 
 def _elementwise(op: Op, operands: list[Array], device: Any) -> list[Tensor]:
-    function = getattr(tfr, op.name, None) or getattr(tfr.linalg, op.name)
-    return [function(*placed(device, *operands))]
+    return [function_of(op)(*placed(device, *operands))]
+
+
+def function_of(op: Op) -> Callable[..., Tensor]:
+    """Return the public function of a row."""
+    homes = (tfr, tfr.linalg, tfr.special)
+    function: Callable[..., Tensor] = next(
+        getattr(home, op.name) for home in homes if hasattr(home, op.name)
+    )
+    return function
 
 
 def placed(device: Any, *arrays: Array) -> list[Tensor]:

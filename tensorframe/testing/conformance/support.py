@@ -29,7 +29,7 @@ from tensorframe.schedule import fallback
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import StepKind
 from tensorframe.testing.conformance.calls import CALLS, WITHOUT
-from tensorframe.testing.conformance.operations import SHAPE
+from tensorframe.testing.conformance.operations import SHAPE, function_of
 
 SQUARE = (4, 4)
 # besides, what functions that `jit` records have in the place of arguments: its call computes
@@ -52,8 +52,12 @@ def answer(op: str | Function, device: str | Device, dtype: Any) -> Support:
 
 def operations() -> tuple[str, ...]:
     """Return the names of the operations that `supports` knows, those of elements first."""
-    known = [op for op in rows() if op.name not in _INTERNAL and (op.name in CALLS or op.public)]
+    known = [op for op in rows() if op.name not in _INTERNAL and _is_of_users(op)]
     return tuple([op.name for op in sorted(known, key=lambda op: op.kind is not Kind.MAP)])
+
+
+def _is_of_users(op: Op) -> bool:
+    return op.public or op.name in CALLS or hasattr(tfr.special, op.name)
 
 
 def _named(op: str | Function) -> tuple[str, Function | None]:
@@ -87,7 +91,7 @@ def _results(
 
 
 def _elementwise(op: Op, device: Device, dtype: DType) -> Any:
-    function = getattr(tfr, op.name, None) or getattr(tfr.linalg, op.name)
+    function = function_of(op)
     count = op.arity or 1
     dtypes = [bool_] * op.conditions + [dtype] * (count - op.conditions)
     return function(*[_operand(SHAPE, operand, device) for operand in dtypes])
