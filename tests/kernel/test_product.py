@@ -11,6 +11,7 @@ from tensorframe.codegen.opencl import dialect
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.groups.algorithms import blocking
 from tensorframe.kernel.groups.algorithms.blocking import blocking_of, chunk_of
+from tensorframe.kernel.groups.algorithms.tunings import Tunings
 from tensorframe.kernel.ir import Barrier, If, Loop
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.elementwise import ADD, MAXIMUM
@@ -20,7 +21,7 @@ from tests.kernel.interpreted import run_built
 
 def queue(lanes):
     traits = SimpleNamespace(lanes=lanes, widest=np.dtype(np.float64), wide_index=True, access=0)
-    return SimpleNamespace(traits=traits)
+    return SimpleNamespace(traits=traits, tunings=Tunings())
 
 
 def run(form, arrays, lanes=4):
