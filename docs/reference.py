@@ -319,22 +319,22 @@ def field_documentation(value: type) -> dict[str, str]:
         (statement,) = ast.parse(textwrap.dedent(inspect.getsource(value))).body
     except (OSError, TypeError, ValueError):
         return {}
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     body = getattr(statement, "body", [])
-    for one, following in zip(body, [*body[1:], None], strict=True):
+    for field, following in zip(body, [*body[1:], None], strict=True):
         if (
-            isinstance(one, ast.AnnAssign)
-            and isinstance(one.target, ast.Name)
-            and one.target.id[0] != "_"
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and field.target.id[0] != "_"
         ):
             is_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
             text = (
                 str(following.value.value)
                 if is_text
-                else option_documentation(value, one.target.id)
+                else option_documentation(value, field.target.id)
             )
-            found[one.target.id] = f"`{ast.unparse(one.annotation)}`. {text}".rstrip()
-    return found
+            texts[field.target.id] = f"`{ast.unparse(field.annotation)}`. {text}".rstrip()
+    return texts
 
 
 def option_documentation(value: type, name: str) -> str:
@@ -379,9 +379,9 @@ def markdown(docstring: str) -> str:
 def blocks(docstring: str) -> Iterator[tuple[bool, list[str]]]:
     """Paragraphs and examples in turn; an example ends at an empty line that no prompt follows."""
     lines, kept, example = docstring.splitlines(), list[str](), False
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         starts = line.startswith(">>>")
-        following = lines[at + 1] if at + 1 < len(lines) else ""
+        following = lines[index + 1] if index + 1 < len(lines) else ""
         ends = example and not line.strip() and not following.startswith(">>>")
         if (starts and not example) or ends:
             yield example, kept

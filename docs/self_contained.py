@@ -41,12 +41,14 @@ def foreign(folder: Path) -> Iterator[str]:
         if path.suffix not in (".html", ".css", ".js"):
             continue
         text = path.read_text(encoding="utf-8")
-        found = STYLES.findall(text) if path.suffix == ".css" else LOADED.findall(text)
+        addresses = STYLES.findall(text) if path.suffix == ".css" else LOADED.findall(text)
         if path.suffix == ".html":
             page = Page()
             page.feed(text)
-            found += [one for one in page.fetched if ELSEWHERE.match(one)]
-        yield from (f"{path.relative_to(folder)}: {one}" for one in dict.fromkeys(found))
+            addresses += [address for address in page.fetched if ELSEWHERE.match(address)]
+        yield from (
+            f"{path.relative_to(folder)}: {address}" for address in dict.fromkeys(addresses)
+        )
 
 
 if __name__ == "__main__":

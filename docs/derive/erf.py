@@ -66,25 +66,27 @@ def least_squares(piece: Piece) -> list[mpf]:
     weights = [piece.weight(node) for node in nodes]
     powers = mp.matrix(count, terms)
     values = mp.matrix(count, 1)
-    for at, (node, weight) in enumerate(zip(nodes, weights, strict=True)):
-        values[at] = weight * piece.function(node)
+    for row, (node, weight) in enumerate(zip(nodes, weights, strict=True)):
+        values[row] = weight * piece.function(node)
         for power in range(terms):
-            powers[at, power] = weight * (node - piece.centre) ** power
+            powers[row, power] = weight * (node - piece.centre) ** power
     return list(mp.lu_solve(powers.T * powers, powers.T * values))
 
 
 def largest_error(piece: Piece, coefficients: list[mpf]) -> float:
     """Return the largest weighted error on a fine grid, of the rounded coefficients in exact arithmetic."""
-    rounded = [mpf(float(piece.dtype(float(one)))) for one in coefficients]
+    rounded = [mpf(float(piece.dtype(float(coefficient)))) for coefficient in coefficients]
     worst = mpf(0)
     for step in range(401):
         x = piece.low + (mpf(piece.high) - piece.low) * step / 400
-        value = sum(one * (x - piece.centre) ** power for power, one in enumerate(rounded))
+        value = sum(
+            coefficient * (x - piece.centre) ** power for power, coefficient in enumerate(rounded)
+        )
         worst = max(worst, abs(value - piece.function(x)) * abs(piece.weight(x)))
     return float(worst)
 
 
-def one(_x: mpf) -> mpf:
+def unweighted(_x: mpf) -> mpf:
     """Errors as they are."""
     return mpf(1)
 
@@ -95,20 +97,20 @@ def relative(function: Function) -> Function:
 
 
 PIECES = [
-    Piece("ERF_32", erf_excess, 0.0, 1.0, 6, 0.0, np.float32, one),
+    Piece("ERF_32", erf_excess, 0.0, 1.0, 6, 0.0, np.float32, unweighted),
     Piece("LOG_ERFC_32", log_erfc, 1.0, 4.0, 6, 1.0, np.float32, mp.erfc),
-    Piece("ERF_64", erf_excess, 0.0, 1.0, 12, 0.0, np.float64, one),
+    Piece("ERF_64", erf_excess, 0.0, 1.0, 12, 0.0, np.float64, unweighted),
     Piece("LOG_ERFC_64", log_erfc, 1.0, 6.0, 18, 1.0, np.float64, mp.erfc),
     Piece("NEAR_64", scaled_erfc, 0.6875, 1.25, 14, 1.0, np.float64, relative(scaled_erfc)),
     Piece("MIDDLE_64", scaled_erfc, 1.25, 2.5, 18, 2.0, np.float64, relative(scaled_erfc)),
-    Piece("TAIL_64", tail_excess, 1 / 28.0**2, 1 / 2.5**2, 19, 0.0, np.float64, one),
+    Piece("TAIL_64", tail_excess, 1 / 28.0**2, 1 / 2.5**2, 19, 0.0, np.float64, unweighted),
 ]
 
 if __name__ == "__main__":
     for piece in PIECES:
-        found = least_squares(piece)
-        sys.stdout.write(f"# degree {piece.degree}, error {largest_error(piece, found):.2e}\n")
+        fitted = least_squares(piece)
+        sys.stdout.write(f"# degree {piece.degree}, error {largest_error(piece, fitted):.2e}\n")
         sys.stdout.write(f"{piece.name} = (\n")
-        for coefficient in found:
+        for coefficient in fitted:
             sys.stdout.write(f"    {float(piece.dtype(float(coefficient)))!r},\n")
         sys.stdout.write(")\n")

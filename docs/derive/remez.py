@@ -22,7 +22,7 @@ mp.mp.dps = 40
 Function = Callable[[mpf], mpf]
 
 
-def one(_x: mpf) -> mpf:
+def unweighted(_x: mpf) -> mpf:
     """Weight of an error that counts as it is."""
     return mpf(1)
 
@@ -37,7 +37,9 @@ class Piece:
     high: Any
     powers: Sequence[int]
     dtype: type[np.floating]
-    weight: Function = one  # what an error of the polynomial is multiplied by in the result, relative to the result
+    weight: Function = (
+        unweighted  # what an error of the polynomial is multiplied by in the result, relatively
+    )
     fixed: tuple[float, ...] = ()  # the first coefficients, if they are given
 
     @cached_property
@@ -62,23 +64,23 @@ class Piece:
 
 def coefficients(piece: Piece) -> list[float]:
     """Return the coefficients, that of the lowest power first, each a number of the dtype."""
-    found = list(piece.fixed)
-    while len(found) < len(piece.powers):
-        found.append(next_coefficient(piece, found))
-    return found
+    solved = list(piece.fixed)
+    while len(solved) < len(piece.powers):
+        solved.append(next_coefficient(piece, solved))
+    return solved
 
 
-def next_coefficient(piece: Piece, found: Sequence[float]) -> float:
+def next_coefficient(piece: Piece, known: Sequence[float]) -> float:
     """Return the coefficient that follows these."""
     left = list(piece.values)
-    for value, power in zip(found, piece.powers, strict=False):
+    for value, power in zip(known, piece.powers, strict=False):
         left = [rest - value * x**power for rest, x in zip(left, piece.points, strict=True)]
-    return float(piece.dtype(float(_exchange(piece, left, piece.powers[len(found) :])[0])))
+    return float(piece.dtype(float(_exchange(piece, left, piece.powers[len(known) :])[0])))
 
 
-def largest_error(piece: Piece, found: Sequence[float]) -> float:
+def largest_error(piece: Piece, known: Sequence[float]) -> float:
     """Return the largest weighted error of a polynomial with these coefficients, in exact arithmetic."""
-    terms = list(zip(piece.powers, map(mpf, found), strict=True))
+    terms = list(zip(piece.powers, map(mpf, known), strict=True))
     triples = zip(piece.points, piece.values, piece.weights, strict=True)
     return float(max(abs(w * (sum(c * x**k for k, c in terms) - value)) for x, value, w in triples))
 
@@ -92,46 +94,51 @@ def _exchange(piece: Piece, values: Sequence[mpf], powers: Sequence[int]) -> lis
     ]
     count, last = len(powers) + 1, len(points) - 1
     chosen = [round(k * last / (count - 1)) for k in range(count)]
-    terms = [[points[at] ** power for power in powers] for at in range(last + 1)]
+    terms = [[points[index] ** power for power in powers] for index in range(last + 1)]
     for _ in range(30):
         system = mp.matrix(count, count)
         right = mp.matrix(count, 1)
-        for row, at in enumerate(chosen):
-            for column, term in enumerate(terms[at]):
+        for row, index in enumerate(chosen):
+            for column, term in enumerate(terms[index]):
                 system[row, column] = term
-            system[row, count - 1] = (-1) ** row / weights[at]
-            right[row] = values[at]
+            system[row, count - 1] = (-1) ** row / weights[index]
+            right[row] = values[index]
         solved = list(mp.lu_solve(system, right))
-        found = solved[:-1]
-        errors = [weights[at] * (values[at] - mp.fdot(found, terms[at])) for at in range(last + 1)]
+        solution = solved[:-1]
+        errors = [
+            weights[index] * (values[index] - mp.fdot(solution, terms[index]))
+            for index in range(last + 1)
+        ]
         highest = max(map(abs, errors))
         if highest <= abs(solved[-1]) * mpf("1.001"):
             break
         chosen = _alternation(errors, count)
-    return found
+    return solution
 
 
 def _alternation(errors: Sequence[mpf], count: int) -> list[int]:
     """Return `count` places of extreme errors with alternating signs, the largest one among them."""
     extremes: list[int] = []
-    for at, error in enumerate(errors):
+    for index, error in enumerate(errors):
         if extremes and (errors[extremes[-1]] > 0) == (error > 0):
             if abs(error) > abs(errors[extremes[-1]]):
-                extremes[-1] = at
+                extremes[-1] = index
         elif error:
-            extremes.append(at)
+            extremes.append(index)
     while len(extremes) > count:
         if len(extremes) == count + 1:
             # an end can go alone, an inner one only with its neighbour
             extremes.pop(0 if abs(errors[extremes[0]]) < abs(errors[extremes[-1]]) else -1)
             continue
-        weakest = min(range(len(extremes)), key=lambda at: abs(errors[extremes[at]]))
+        weakest = min(range(len(extremes)), key=lambda index: abs(errors[extremes[index]]))
         if weakest in (0, len(extremes) - 1):
             extremes.pop(weakest)
         else:
-            neighbour = min((weakest - 1, weakest + 1), key=lambda at: abs(errors[extremes[at]]))
-            for at in sorted((weakest, neighbour), reverse=True):
-                extremes.pop(at)
+            neighbour = min(
+                (weakest - 1, weakest + 1), key=lambda index: abs(errors[extremes[index]])
+            )
+            for index in sorted((weakest, neighbour), reverse=True):
+                extremes.pop(index)
     return extremes
 
 
@@ -148,14 +155,14 @@ class Constant:
 
 def summands(constant: Constant) -> list[float]:
     """Return the numbers whose sum is the constant, the largest first."""
-    found: list[float] = []
+    parts: list[float] = []
     left = constant.value
     digits = np.finfo(constant.dtype).nmant + 1 - constant.spare
     for _ in range(constant.count - 1):
         place = mpf(2) ** (mp.floor(mp.log(abs(left), 2)) + 1 - digits)
-        found.append(float(mp.nint(left / place) * place))
-        left -= found[-1]
-    return [*found, float(constant.dtype(float(left)))]
+        parts.append(float(mp.nint(left / place) * place))
+        left -= parts[-1]
+    return [*parts, float(constant.dtype(float(left)))]
 
 
 def show(pieces: Sequence[Piece], constants: Sequence[Constant] = ()) -> None:
@@ -163,8 +170,8 @@ def show(pieces: Sequence[Piece], constants: Sequence[Constant] = ()) -> None:
     for constant in constants:
         sys.stdout.write(f"{constant.name} = {tuple(summands(constant))}\n")
     for piece in pieces:
-        found = coefficients(piece)
+        solved = coefficients(piece)
         last = piece.powers[-1]
-        sys.stdout.write(f"# up to x^{last}, error {largest_error(piece, found):.2e}\n")
-        lines = "".join(f"    {value!r},\n" for value in reversed(found))
+        sys.stdout.write(f"# up to x^{last}, error {largest_error(piece, solved):.2e}\n")
+        lines = "".join(f"    {value!r},\n" for value in reversed(solved))
         sys.stdout.write(f"{piece.name} = (\n{lines})\n")

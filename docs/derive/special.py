@@ -169,17 +169,17 @@ def _next(known: list[list[mpf]], order: int) -> list[mpf]:
         return [mpf(0)] * order + [mpf(1)]
     doubled = [mpf(0), *[2 * factor for factor in known[-1]]]
     before = known[-2] + [mpf(0)] * 2
-    return [one - other for one, other in zip(doubled, before, strict=True)]
+    return [twice - other for twice, other in zip(doubled, before, strict=True)]
 
 
-def largest_error(piece: Piece, found: list[float]) -> float:
+def largest_error(piece: Piece, known: list[float]) -> float:
     """Return the largest relative error on a grid, in exact arithmetic."""
     worst = mpf(0)
     middle, half = (mpf(piece.low) + piece.high) / 2, (mpf(piece.high) - piece.low) / 2
     for place in range(61):
         t = mpf(2 * place) / 60 - 1
         value = mpf(0)
-        for factor in found:
+        for factor in known:
             value = value * t + factor
         worst = max(worst, abs(value / piece.function(middle + half * t) - 1))
     return float(worst)
@@ -191,10 +191,10 @@ def main() -> None:
     lines = [f'"""{title}"""', "", "# the root of digamma, and what is left of it"]
     lines.append(f"ROOT = ({float(ROOT)!r}, {float(ROOT - mpf(float(ROOT)))!r})")
     for piece in PIECES:
-        found = coefficients(piece)
-        error = largest_error(piece, found)
+        solved = coefficients(piece)
+        error = largest_error(piece, solved)
         interval = f"from {piece.low:g} to {piece.high:g}; off by {error:.1e} at most"
-        numbers = ", ".join(map(repr, found))
+        numbers = ", ".join(map(repr, solved))
         lines += ["", f"# {piece.meaning}, {interval}"]
         lines.append(f"{piece.name} = (({piece.low!r}, {piece.high!r}), ({numbers}))")
     sys.stdout.write("\n".join([*lines, ""]))

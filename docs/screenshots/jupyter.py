@@ -92,16 +92,16 @@ def outputs(page: Page, cell: int) -> Locator:
     return page.locator(".jp-Cell").nth(cell).locator(".jp-OutputArea-child .jp-OutputArea-output")
 
 
-def cell(page: Page, at: int) -> Locator:
+def cell(page: Page, number: int) -> Locator:
     """Return a cell with its code and what it gave."""
-    return page.locator(".jp-Cell").nth(at)
+    return page.locator(".jp-Cell").nth(number)
 
 
 def screenshot(page: Page, path: Path, first: int = 0, last: int | None = None) -> None:
     """Write a picture of the cells from `first` to `last` (None: to the end), cut to what they fill."""
-    found = page.locator(".jp-Notebook .jp-Cell")
-    top = found.nth(first).bounding_box()
-    bottom = found.nth(found.count() - 1 if last is None else last).bounding_box()
+    shown = page.locator(".jp-Notebook .jp-Cell")
+    top = shown.nth(first).bounding_box()
+    bottom = shown.nth(shown.count() - 1 if last is None else last).bounding_box()
     if top is None or bottom is None:
         raise LookupError(f"cells {first} to {last} are not on the page")
     path.parent.mkdir(exist_ok=True)
@@ -124,13 +124,13 @@ def notebook(cells: Sequence[str]) -> dict[str, object]:
         "cells": [
             {
                 "cell_type": "code",
-                "id": f"cell-{at}",
+                "id": f"cell-{number}",
                 "source": source,
                 "metadata": {},
                 "outputs": [],
                 "execution_count": None,
             }
-            for at, source in enumerate(cells)
+            for number, source in enumerate(cells)
         ],
     }
 
@@ -180,9 +180,9 @@ def _settings(folder: Path, theme: Theme) -> Path:
 
 def free_port() -> int:
     """Return the number of a port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        port: int = opened.getsockname()[1]
         return port
 
 

