@@ -269,16 +269,28 @@ def of_scalar(value: complex) -> DType:
     return default_float() if isinstance(value, float) else default_complex()
 
 
-def check_fits(value: complex, dtype: DType) -> None:
-    """Raise OutOfRangeError if the Python integer `value` is outside the range of the integer `dtype`."""
+def check_fits(
+    value: complex, dtype: DType, remedy: str = "x.astype(tfr.{}) before combining them"
+) -> None:
+    """Raise OutOfRangeError if the Python integer `value` is outside the range of the integer `dtype`.
+
+    `remedy` is what to try, with a place for the name of a dtype that holds the number and all that `dtype` holds.
+    """
     if dtype in LIMITS:
         low, high = LIMITS[dtype]
         if not low <= value.real <= high:
             message = f"the Python integer {value} is outside the range of {dtype}"
-            wider = np.min_scalar_type(int(value.real))
-            name = wider if wider.kind in "iu" else float64
-            hint = f"x.astype(tfr.{name}) before combining them"
+            wider = _least_integer(min(low, int(value.real)), max(high, int(value.real)))
+            hint = remedy.format(wider or float64)
+            if wider is None:
+                hint += ": no integer dtype holds both, and float64 rounds beyond 2**53"
             raise OutOfRangeError(message, suggestions=(hint,))
+
+
+def _least_integer(low: int, high: int) -> DType | None:
+    """Return the smallest integer dtype that holds `low` to `high`, unsigned rather than signed; None if none does."""
+    holding = [dtype for dtype in LIMITS if LIMITS[dtype][0] <= low and high <= LIMITS[dtype][1]]
+    return min(holding, key=lambda dtype: (dtype.itemsize, dtype.kind != "u"), default=None)
 
 
 # sizes of numbers that every dtype of their kind holds, beside NaN

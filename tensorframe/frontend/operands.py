@@ -129,6 +129,13 @@ def beside(tensor: Tensor, value: Any) -> Tensor:
     return weakly((tensor, value))[1]
 
 
+def cast_into(value: Any, dtype: DType) -> Tensor:
+    """Return `value` as a Tensor of `dtype`; integers of Python that it cannot hold raise OutOfRangeError."""
+    if dtype in dtypes.INTEGER and (type(value) is int or isinstance(value, SEQUENCES)):
+        return operand(value, dtype=dtype)
+    return converted(operand(value), dtype)
+
+
 def converted(tensor: Tensor, dtype: DType) -> Tensor:
     """Return the tensor in another dtype; itself where it already has it."""
     return tensor if tensor.dtype == dtype else Tensor(cast(tensor.node, dtype))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast
 
 Array = np.ndarray[Any, Any]
-Output = Tensor | Array | tuple[Tensor | Array, ...] | None
+Output: TypeAlias = Tensor | Array | tuple[Tensor | Array, ...] | None
 
 
 def delivered(op: str, result: Tensor, out: Output) -> Tensor:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.dtypes import LIMITS, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError
 
 WITH_A_NUMBER = {
@@ -61,6 +62,71 @@ def test_a_floating_number_beside_integers_gives_the_default_real_dtype():
 def test_a_number_that_an_integer_dtype_cannot_hold_is_refused():
     with pytest.raises(OutOfRangeError):
         tfr.append(tfr.asarray([1], dtype="int8"), 300)
+
+
+@pytest.mark.parametrize("name", sorted(dtype.name for dtype in LIMITS))
+def test_what_is_suggested_for_a_number_that_does_not_fit_works(name):
+    """The smallest dtype that holds the number and all that the tensor's dtype holds; floats where there is none."""
+    low, high = LIMITS[as_dtype(name)]
+    x = tfr.asarray(np.array([low, high], name))
+    for number in {low - 1, high + 1, -1, -200, 300, -70_000, 70_000, -(2**40), 2**40, 2**63}:
+        if low <= number <= high:
+            continue
+        with pytest.raises(OutOfRangeError) as caught:
+            x + number
+        (hint,) = caught.value.suggestions
+        suggested = eval(hint.partition(" before")[0], {"x": x, "tfr": tfr})
+        holds_both = [
+            other
+            for other, (least, most) in LIMITS.items()
+            if least <= min(low, number) and max(high, number) <= most
+        ]
+        if holds_both:
+            assert suggested.tolist() == [low, high]
+            assert suggested.dtype in holds_both
+            assert suggested.dtype.kind == ("i" if number < 0 else x.dtype.kind)
+            assert suggested.dtype.itemsize == min(dtype.itemsize for dtype in holds_both)
+        else:
+            assert suggested.dtype == tfr.float64
+            assert "no integer dtype holds both" in hint
+        assert (suggested - number).dtype == suggested.dtype
+
+
+def test_a_dtype_is_suggested_where_there_is_no_tensor_beside_the_number():
+    for make in (
+        lambda: tfr.asarray(300, dtype="int8"),
+        lambda: tfr.full(3, -200, dtype="int8"),
+        lambda: tfr.arange(300, dtype="int8"),
+    ):
+        with pytest.raises(OutOfRangeError) as caught:
+            make()
+        assert caught.value.suggestions == ("dtype=tfr.int16",)
+
+
+WRITTEN = {
+    "copyto": lambda x: tfr.copyto(x, 300),
+    "fill": lambda x: x.fill(300),
+    "fill_diagonal": lambda x: tfr.fill_diagonal(x, 300),
+    "fill_diagonal by a list": lambda x: tfr.fill_diagonal(x, [300, 1]),
+    "max": lambda x: tfr.max(x, initial=300),
+    "min": lambda x: tfr.min(x, initial=-300, where=x > 0),
+    "nanmax": lambda x: tfr.nanmax(x, initial=300),
+    "piecewise": lambda x: tfr.piecewise(x, [x > 1], [300, 1]),
+    "place": lambda x: tfr.place(x, x > 1, [300]),
+    "put": lambda x: tfr.put(x, [0], 300),
+    "put a list": lambda x: tfr.put(x, [0], [300]),
+    "putmask": lambda x: tfr.putmask(x, x > 1, 300),
+    "setitem": lambda x: x.__setitem__(0, [300]),
+    "sum": lambda x: tfr.sum(x, dtype="int8", initial=300),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_no_number_wraps_around_where_it_is_written(name):
+    x = tfr.asarray([[1, 2], [3, 4]], dtype="int8")
+    with pytest.raises(OutOfRangeError, match="300"):
+        WRITTEN[name](x)
+    assert x.tolist() == [[1, 2], [3, 4]]
 
 
 def test_numbers_alone_become_what_asarray_makes_of_them():

@@ -272,7 +272,7 @@ def as_value(name: str, value: Any, dtype: DType) -> Any:
         return float(value)
     if not math.isfinite(value):
         raise DTypeError(f"{name}: {value} has no value in {dtype}")
-    dtypes.check_fits(int(value), dtype)
+    dtypes.check_fits(int(value), dtype, "dtype=tfr.{}")
     return int(value)
 
 

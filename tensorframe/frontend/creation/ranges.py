@@ -128,8 +128,8 @@ def _fitted(first: int, step: int, size: int, dtype: DType) -> tuple[int, int]:
     """Return first and step within the range of `dtype`, where both ends of the range must be; steps may wrap."""
     if size == 0:
         return 0, 1
-    dtypes.check_fits(first, dtype)
-    dtypes.check_fits(first + step * (size - 1), dtype)
+    for end in (first, first + step * (size - 1)):
+        dtypes.check_fits(end, dtype, "dtype=tfr.{}")
     low, high = dtypes.LIMITS[dtype]
     return first, (step - low) % (high - low + 1) + low
 

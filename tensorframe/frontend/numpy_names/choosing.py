@@ -10,11 +10,13 @@ import numpy as np
 from tensorframe.dtypes import BOOL, INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
-from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.dispatch import apply, handle_on
+from tensorframe.frontend.indexing.items import as_values
 from tensorframe.frontend.indexing.searching import nonzero, take, take_along_axis, within
 from tensorframe.frontend.manipulation.joining import concat, stack
 from tensorframe.frontend.manipulation.views import broadcast_to, ravel
 from tensorframe.frontend.operands import (
+    cast_into,
     converted,
     expanded,
     filled,
@@ -99,9 +101,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
         function(tensor, *args, **kw) if callable(function) else function for function in functions
     ]
     rest = values[len(conditions)] if len(values) > len(conditions) else 0
-    result = expanded(converted(operand(rest), tensor.dtype), tensor.shape)
+    result = expanded(cast_into(rest, tensor.dtype), tensor.shape)
     for condition, value in zip(conditions, values, strict=False):
-        result = apply(WHERE, condition, converted(operand(value), tensor.dtype), result)
+        result = apply(WHERE, condition, cast_into(value, tensor.dtype), result)
     return result
 
 
@@ -208,7 +210,7 @@ def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True
         raise DTypeError(f"copyto: where= takes a condition of bools, got {chosen.dtype}")
     if broadcast("copyto", source.shape, dst.shape, chosen.shape) != dst.shape:
         raise ShapeError(f"copyto: shape {source.shape} does not fit {dst.shape}")
-    values = converted(source, dst.dtype)
+    values = cast_into(src, dst.dtype)
     result = expanded(values, dst.shape) if where is True else apply(WHERE, chosen, values, dst)
     dst._rebind(result.to_device(dst.device).node)
 
@@ -225,7 +227,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         _written(np.putmask, a, mask, values)
         return
     chosen = reshaped(_mask("putmask", mask, a), a.shape)
-    given = converted(flattened(operand(values)), a.dtype)
+    given = flattened(cast_into(values, a.dtype))
     if not given.size:
         return
     a._rebind(apply(WHERE, chosen, resize(given, a.shape), a).to_device(a.device).node)
@@ -243,7 +245,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         _written(np.place, arr, mask, vals)
         return
     chosen = _mask("place", mask, arr)
-    given = converted(flattened(operand(vals)), arr.dtype)
+    given = flattened(cast_into(vals, arr.dtype))
     if not given.size:
         raise ArgumentError("place: there are no values to put in")
     number: Any = cumulative_sum(converted(chosen, as_dtype("int64")), axis=0) - 1
@@ -273,7 +275,7 @@ def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "rais
     index = flattened(operand(ind))
     if choice("put", "mode", mode, ("raise", "wrap", "clip")) != "raise":
         index = within(mode, index, a.size)
-    values = flattened(operand(v))
+    values = flattened(handle_on(as_values(v, a.node)))
     if not index.size or not values.size:
         return
     flat = flattened(operand(a))
@@ -306,5 +308,5 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         end = a.size
     flat = flattened(operand(a))
     size = len(range(0, end, step))
-    flat[:end:step] = _cycled(flattened(converted(operand(val), a.dtype)), size)
+    flat[:end:step] = _cycled(flattened(cast_into(val, a.dtype)), size)
     a._rebind(reshaped(flat, shape).node)

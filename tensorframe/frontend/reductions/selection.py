@@ -12,7 +12,7 @@ from tensorframe import dtypes
 from tensorframe.dtypes import BOOL, DType
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import converted, expanded, filled, operand
+from tensorframe.frontend.operands import cast_into, converted, expanded, filled, operand
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -54,7 +54,7 @@ def reduced_where(
         x = _selected(op.name, x, where, neutral)
     if initial is None:
         return along(op, x, axes, keepdims)
-    start = converted(operand(initial), x.dtype)
+    start = cast_into(initial, x.dtype)
     if start.ndim:
         raise ShapeError(f"{op.name}: initial is one number, got shape {start.shape}")
     if not _count(x, axes) and op not in _NEUTRAL:
@@ -81,7 +81,7 @@ def condition_for(op: str, x: Tensor, where: Any) -> Tensor:
 
 def _selected(op: str, x: Tensor, where: Any, neutral: Any) -> Tensor:
     """Return the elements where a condition is true, and elsewhere what does not count."""
-    rest = converted(operand(neutral), x.dtype)
+    rest = cast_into(neutral, x.dtype)
     return apply(WHERE, condition_for(op, x, where), x, rest)
 
 
