@@ -16,7 +16,7 @@ Key = tuple[Any, ...]
 # plans with the time of their latest use: keys are long, and reordering would look each up again
 Entries = dict[Key, list[Any]]
 # what computes one node of computed inputs: a function of their handles and the attributes, or the program of a plan,
-# with the plan (runtime/single.py)
+# with the plan (runtime/calls.py)
 Call = tuple[Any, Plan | None]
 # Calls that are kept under the same options.
 _MOST_CALLS = 4096

@@ -1,6 +1,6 @@
 """The shortest path: an elementwise op on computed tensors whose ufunc is known runs at once, by one look-up.
 
-Most evaluations of programs that look at every result are of this form. `runtime/single.py` says which ufunc runs nodes
+Most evaluations of programs that look at every result are of this form. `runtime/calls.py` says which ufunc runs nodes
 of a kind, and remembers it here where nothing else could matter: no attributes, no plan, nobody who looks on.
 """
 

@@ -11,7 +11,7 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, rows
 from tensorframe.runtime import evaluate as evaluation
 from tensorframe.runtime import executor
-from tensorframe.runtime.single import run_view
+from tensorframe.runtime.views import run_view
 from tensorframe.schedule import capture as captures
 from tensorframe.schedule.capture import capture, capture_single
 

@@ -1,0 +1,79 @@
+"""Views of computed memory: they need no look-up and no plan, since no byte moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorframe import config
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.backends.storage import Storage
+from tensorframe.errors import CancelledError
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
+from tensorframe.ops.creation import CONSTANT
+from tensorframe.ops.movement import EXPAND, RESHAPE
+from tensorframe.runtime import events
+from tensorframe.schedule.capture import Inputs
+
+_VIEW = Kind.VIEW
+# Views of views up to which those in between, if somebody refers to them, are cheaper made again than looked for.
+_LONGEST = 8
+
+
+def run_view(node: Node) -> bool:
+    """Compute `node` if it is a view, or a view of views, of computed host memory; else do nothing and return False."""
+    views = [node]
+    inputs = node.inputs  # before storage: see Node.settle
+    if node.op.kind is not _VIEW or not inputs:
+        return node.storage is not None
+    source = inputs[0]
+    inputs = source.inputs
+    storage = source.storage
+    while storage is None:
+        op = source.op
+        if not op.alias or op.kind is not _VIEW or len(views) == _LONGEST:
+            return False
+        views.append(source)
+        source = inputs[0]
+        inputs = source.inputs
+        storage = source.storage
+    array = storage.handle
+    if type(array) is not np.ndarray:
+        return False
+    try:
+        while views:
+            view = views.pop()
+            if view.op is RESHAPE:
+                if array.flags.c_contiguous:  # as most are; it takes a third of the time
+                    array = array.reshape(view.attrs[0])
+                else:
+                    array = array.reshape(view.attrs[0], copy=False)  # a copy kernels make faster
+            else:
+                array = implementation[view.op](array, *view.attrs)
+    except KeyboardInterrupt:
+        raise CancelledError("interrupted while computing; no tensor is changed") from None
+    except Exception:
+        return False  # the planned path meets the same error, and explains it
+    node.settle(Storage(node.device, array, node.dtype, node.shape))
+    return True
+
+
+def views_computed(inputs: Inputs) -> bool:
+    """Compute those inputs that are views of computed memory, if all others are computed; return whether they are.
+
+    A broadcast is left to plans, whose kernels read each of its elements once, and so is all that somebody looks at.
+    """
+    if events.listeners or config.get().checked:
+        return False
+    pending = [source for source in inputs if source.storage is None and source.op is not CONSTANT]
+    return all(map(_is_view_of_computed, pending)) and all(map(run_view, pending))
+
+
+def _is_view_of_computed(node: Node) -> bool:
+    inputs = node.inputs  # before storage: see Node.settle
+    while node.storage is None:
+        if not inputs or not node.op.alias or node.op is EXPAND:
+            return False
+        node = inputs[0]
+        inputs = node.inputs
+    return True

@@ -1,0 +1,80 @@
+"""Views of computed memory: they are computed without a plan, take no memory, and are as good as computed inputs."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.schedule import capture as captures
+from tests.runtime.small_calls import PLANNED, frames, operands
+
+pytestmark = pytest.mark.usefixtures("no_plans")
+
+
+# parts of a computed tensor in host memory, and views of it
+VIEWED = {
+    "x[3]": (lambda x, m: x[3], 7),
+    "m[-1]": (lambda x, m: m[-1], 7),
+    "m[1, 2]": (lambda x, m: m[1, 2], 7),
+    "x[1:-1]": (lambda x, m: x[1:-1], 20),
+    "flip": (lambda x, m: tfr.flip(x), 17),
+    "transpose": (lambda x, m: tfr.transpose(m), 16),
+    "reshape": (lambda x, m: tfr.reshape(m, (-1,)), 25),
+}
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_views_take_few_frames(name):
+    function, most = VIEWED[name]
+    matrix = tfr.asarray(np.arange(300.0).reshape(15, 20))
+    vector = tfr.asarray(np.arange(300.0))
+    assert frames(lambda: function(vector, matrix).compute()) <= most
+    part = function(vector, matrix).numpy()
+    assert any(np.shares_memory(part, whole.numpy()) for whole in (vector, matrix))
+
+
+def test_a_part_of_what_is_computed_is_computed_and_no_part_of_anything_else():
+    matrix = tfr.asarray(np.arange(6.0).reshape(2, 3))
+    assert matrix[1].is_computed
+    assert matrix[-1, 0].is_computed
+    assert not matrix[1:].is_computed
+    pending = matrix + 1
+    assert not pending[1].is_computed
+    assert pending[1].tolist() == [4.0, 5.0, 6.0]
+    with pytest.raises(tfr.errors.IndexingError):
+        matrix[2]
+    row = matrix[0]
+    row[0] = 7
+    assert matrix.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert row.tolist() == [7, 1, 2]
+
+
+def test_views_of_computed_memory_are_as_good_as_computed_inputs(monkeypatch):
+    """An op on slices and transposes is one call, and the views are computed on the way, which costs nothing."""
+    x, _ = operands(10_000)
+    matrix = tfr.asarray(np.arange(10_000.0, dtype=np.float32).reshape(100, 100))
+    functions = [
+        lambda: x[::2] + x[1::2],
+        lambda: matrix.T + matrix,
+        lambda: tfr.concat([x[3:], x[:3]]),
+        lambda: tfr.sum(matrix[::-1].T, axis=0),
+        lambda: x[1:] * 2.0,
+    ]
+    with tfr.config.override(**PLANNED, validate=True):  # slices are part of the plan
+        expected = [function().numpy().tobytes() for function in functions]
+    for _ in range(2):
+        assert [function().numpy().tobytes() for function in functions] == expected
+    walked = []
+    walk = captures._walk
+    monkeypatch.setattr(captures, "_walk", lambda *given: walked.append(1) or walk(*given))
+    assert [function().numpy().tobytes() for function in functions] == expected
+    assert not walked
+
+
+def test_views_beside_what_is_pending_take_no_memory():
+    """Those that are held are there before the plan, and look into the memory of what they are views of."""
+    x, y = operands(100_000)
+    view, wide = x[1:], tfr.broadcast_to(y[:1], (100_000,))
+    (view + (y * 2)[1:]).compute()
+    (x + wide).compute()
+    assert np.shares_memory(view.node.storage.handle, x.node.storage.handle)
+    assert not wide.is_computed or wide.node.storage.handle.strides == (0,)
