@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from tensorframe.backends.base import DeviceInfo
 from tensorframe.backends.contract import About, show_version
 from tensorframe.backends.probing import Found, probe_all
-from tensorframe.backends.remedies import remedies
 from tensorframe.backends.selection import backend_priority, show_bytes
 
 
@@ -101,6 +100,8 @@ def plug_in_line(probe: Found) -> str:
 
 
 def _missing_row(probe: Found) -> tuple[str, str, str]:
+    from tensorframe.backends.remedies import remedies  # loaded where something is missing
+
     name = f"{probe.name} ({probe.origin})" if probe.origin else probe.name
     return name, probe.reason, "; ".join(remedies(probe)[:1])
 

@@ -14,7 +14,6 @@ from tensorframe.backends import selection
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
 from tensorframe.backends.entries import INTERFACES, add, entries, entry_of, loaded, remove
 from tensorframe.backends.probing import Found, forget, probe_all
-from tensorframe.backends.remedies import remedies
 from tensorframe.backends.selection import candidates, family, first_fit, order_in_words
 from tensorframe.errors import ArgumentError, DeviceError
 from tensorframe.graph.device import CPU, Device, backend_called
@@ -201,6 +200,8 @@ def _unavailable(device: Device, probe: Found) -> DeviceError:
             names = [str(Device(device.backend, index)) for index in range(len(names))]
         listed = ", ".join(names)
         return DeviceError(f"there is no device {name!r} here", suggestions=(f"one of {listed}",))
+    from tensorframe.backends.remedies import remedies  # loaded where something is missing
+
     usable = ", ".join(map(repr, map(str, known_devices())))
     guesses = () if entry_of(device.backend) or device.backend in INTERFACES else _guesses(name)
     return DeviceError(
