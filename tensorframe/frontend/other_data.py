@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from itertools import takewhile
 from types import FunctionType
 from typing import Any, Final
 
@@ -18,6 +20,10 @@ from tensorframe.dtypes import ANY
 from tensorframe.errors import ArgumentError, DTypeError
 
 Function = Callable[..., Any]
+
+REFUSED: Final = (DTypeError, ArgumentError)
+# calls after which a function takes parameters of its own, which takes as long as some hundred of them save
+_OFTEN: Final = 500
 
 # functions of order, equality and position, which mean something to any data, and those that make arrays
 TAKING_ANY_DATA: Final = frozenset(
@@ -51,25 +57,102 @@ def taking_any_data(functions: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def with_numpys(function: Function, theirs: Function) -> Function:
+def with_numpys(function: FunctionType, theirs: Function) -> Function:
     """Return a function that hands data which tensors do not hold to NumPy's; all other errors stay."""
+    guard = _Guard(function, theirs)
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
+        guard.calls_left -= 1
+        if not guard.calls_left:
+            guard.give_parameters()
         try:
-            return function(*args, **options)
-        except (DTypeError, ArgumentError) as error:
-            if options.get("device") is not None or not any(map(is_other, (args, options))):
-                raise
-            refused = error
+            return guard.function(*args, **options)
+        except REFUSED as error:
+            return guard.by_numpy(error, args, options)
+
+    guard.call = call
+    return call
+
+
+class _Guard:
+    """A function, NumPy's for what it refuses, and `call`, which users call, and which refers to this object alone.
+
+    One that is called often takes the parameters of the function in place of any: to put arguments into a tuple and a
+    mapping, and to take them out again, is a part of every call of a few elements. To compile a hundred functions with
+    parameters of their own while the package is imported would take longer than all else there.
+    """
+
+    __slots__ = ("call", "calls_left", "function", "theirs")
+    call: Any
+
+    def __init__(self, function: FunctionType, theirs: Function) -> None:
+        self.function = function
+        self.theirs = theirs
+        self.calls_left = _OFTEN
+
+    def by_numpy(self, error: Exception, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Return what NumPy's function makes of refused arguments; raise `error` if it has no use for them."""
+        if options.get("device") is not None or not any(map(is_other, (args, options))):
+            raise error
         from tensorframe.frontend.protocols.ufuncs import through_numpy
 
         try:
-            return through_numpy(theirs, args, options)
-        except Exception:  # of any kind: NumPy has no use for them either, and our words help more
-            raise refused from None
+            return through_numpy(self.theirs, args, options)
+        except Exception:  # of any kind: our words help more
+            raise error from None
 
+    def of_all(self, error: Exception, *values: Any) -> Any:
+        """Return what `by_numpy` does, for values of all parameters: the defaults among them were not given."""
+        positional, named, defaults = _parameters_of(self.function)
+        pairs = zip(positional + named, values, strict=True)
+        given = {name: value for name, value in pairs if value is not defaults.get(name, _Guard)}
+        leading = list(takewhile(given.__contains__, positional))
+        return self.by_numpy(error, tuple([given.pop(name) for name in leading]), given)
+
+    def give_parameters(self) -> None:
+        """Have `call` take the parameters of the function."""
+        code = self.function.__code__
+        if code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+            return
+        positional, named, _ = _parameters_of(self.function)
+        taken = [*positional, *(["*"] if named else []), *named]
+        if code.co_posonlyargcount:
+            taken.insert(code.co_posonlyargcount, "/")
+        text = _EXACT.format(
+            taken=", ".join(taken),
+            passed=", ".join([*positional, *[f"{name}={name}" for name in named]]),
+            values=", ".join(positional + named),
+        )
+        namespace: dict[str, Any] = {}
+        exec(compile(text, __file__, "exec"), namespace)  # noqa: S102 - as dataclasses are made
+        self.call.__defaults__ = self.function.__defaults__
+        self.call.__kwdefaults__ = self.function.__kwdefaults__
+        self.call.__code__ = namespace["with_guard"](self).__code__
+
+
+# `guard` is what `call` of `with_numpys` is closed over, so that one can take the code of the other
+_EXACT: Final = """
+def with_guard(guard):
+    def call({taken}):
+        try:
+            return guard.function({passed})
+        except REFUSED as error:
+            return guard.of_all(error, {values})
     return call
+"""
+
+
+def _parameters_of(
+    function: FunctionType,
+) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Any]]:
+    """Return the names of the parameters that a position may give, of those that only a name does, and defaults."""
+    code = function.__code__
+    names, count = code.co_varnames, code.co_argcount
+    positional, named = names[:count], names[count : count + code.co_kwonlyargcount]
+    last = function.__defaults__ or ()
+    defaults = dict(zip(positional[count - len(last) :], last, strict=True))
+    return positional, named, defaults | (function.__kwdefaults__ or {})
 
 
 def is_other(value: Any) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import re
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import ArgumentError, DTypeError
-from tensorframe.frontend.other_data import TAKING_ANY_DATA
+from tensorframe.frontend import other_data
+from tensorframe.frontend.other_data import TAKING_ANY_DATA, with_numpys
 
 WORDS = ["to", "be", "or", "not", "to", "be"]
 
@@ -88,6 +90,15 @@ def test_data_that_tensors_do_not_hold_are_computed_by_numpy(call):
         assert expected == actual
     else:
         assert same(expected, actual)
+        often = spaces[1] | {
+            name: called_often(name) for name in TAKING_ANY_DATA & set(call_names(call))
+        }
+        assert same(expected, eval(call, often | names))
+
+
+def call_names(call):
+    """The names in the text of a call."""
+    return re.findall(r"[a-z_0-9]+", call)
 
 
 def test_parts_of_records_become_tensors_when_they_are_numbers():
@@ -154,6 +165,38 @@ def test_functions_of_any_data_are_public_and_keep_their_signature(name):
     assert function.__name__ == function.__wrapped__.__name__
     assert inspect.signature(function) == inspect.signature(function.__wrapped__)
     assert hasattr(np, name)
+
+
+def called_often(name):
+    """A public function as it is when it has been called often."""
+    function = with_numpys(getattr(tfr, name).__wrapped__, getattr(np, name))
+    function.__closure__[0].cell_contents.give_parameters()
+    return function
+
+
+@pytest.mark.parametrize("name", sorted(TAKING_ANY_DATA))
+def test_a_function_that_is_called_often_takes_its_own_parameters(name):
+    """To put arguments into a tuple and a mapping, and to take them out again, would be a part of every call."""
+    own, often = getattr(tfr, name).__wrapped__, called_often(name)
+    parameters = inspect.signature(own).parameters.values()
+    assert [
+        (parameter.name, parameter.kind, parameter.default)
+        for parameter in inspect.signature(often, follow_wrapped=False).parameters.values()
+    ] == [(parameter.name, parameter.kind, parameter.default) for parameter in parameters] or any(
+        parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
+        for parameter in parameters
+    )
+
+
+def test_parameters_are_taken_once_a_function_has_been_called_often(monkeypatch):
+    monkeypatch.setattr(other_data, "_OFTEN", 3)
+    flip = with_numpys(tfr.flip.__wrapped__, np.flip)
+    for _ in range(5):
+        assert flip([1, 2], axis=0).tolist() == [2, 1]
+        assert flip(["a", "b"]).tolist() == ["b", "a"]
+        with pytest.raises(tfr.errors.AxisError):
+            flip([1, 2], axis=2)
+    assert flip.__code__.co_varnames[:2] == ("m", "axis")
 
 
 def test_functions_that_are_complex_where_real_ones_have_no_value():
