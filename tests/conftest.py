@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import getpass
 import os
 import tempfile
@@ -35,6 +36,12 @@ WITHOUT_TIMES = settings(
 settings.register_profile("explore", WITHOUT_TIMES)
 settings.register_profile("always the same", WITHOUT_TIMES, derandomize=True)
 settings.load_profile("always the same")
+
+
+def pytest_collection_finish() -> None:
+    """Leave all that was collected to the end: tests that look for garbage would look through 30,000 tests for it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
