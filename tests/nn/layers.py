@@ -33,16 +33,20 @@ def weight(*shape: int, bias: int | None = None) -> dict[str, tuple[int, ...]]:
 RUNNING = {"running_mean": (3,), "running_var": (3,), "num_batches_tracked": ()}
 
 
-def recurrent(gates: int, layers: int = 1, directions: tuple[str, ...] = ("",)) -> dict[str, Any]:
-    rows = gates * 4
+def recurrent(
+    gates: int, layers: int = 1, directions: tuple[str, ...] = ("",), projected: int = 0
+) -> dict[str, Any]:
+    rows, size = gates * 4, projected or 4
     shapes: dict[str, tuple[int, ...]] = {}
     for layer in range(layers):
         for direction in directions:
             place = f"l{layer}{direction}"
-            features = 4 * len(directions) if layer else 3
+            features = size * len(directions) if layer else 3
             shapes[f"weight_ih_{place}"] = (rows, features)
-            shapes[f"weight_hh_{place}"] = (rows, 4)
+            shapes[f"weight_hh_{place}"] = (rows, size)
             shapes[f"bias_ih_{place}"] = shapes[f"bias_hh_{place}"] = (rows,)
+            if projected:
+                shapes[f"weight_hr_{place}"] = (projected, 4)
     return shapes
 
 
@@ -147,11 +151,27 @@ LAYERS = {
         ((3, 2, 3),),
         recurrent(4, 2, ("", "_reverse")),
     ),
+    "LSTM with projections": Layer(
+        lambda nn: nn.LSTM(3, 4, num_layers=2, bidirectional=True, proj_size=2),
+        ((3, 2, 3),),
+        recurrent(4, 2, ("", "_reverse"), projected=2),
+    ),
     "GRU": Layer(lambda nn: nn.GRU(3, 4, batch_first=True), ((2, 5, 3),), recurrent(3)),
     "MultiheadAttention": Layer(
         lambda nn: nn.MultiheadAttention(8, 2),
         ((4, 3, 8), (5, 3, 8), (5, 3, 8)),
         ATTENTION,
+    ),
+    "MultiheadAttention with more keys": Layer(
+        lambda nn: nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True),
+        ((4, 3, 8), (5, 3, 8), (5, 3, 8)),
+        ATTENTION | {"bias_k": (1, 1, 8), "bias_v": (1, 1, 8)},
+    ),
+    "MultiheadAttention with more keys and masks": Layer(
+        lambda nn: nn.MultiheadAttention(8, 2, add_bias_kv=True, batch_first=True),
+        ((3, 4, 8), [3, 4, 2]),
+        ATTENTION | {"bias_k": (1, 1, 8), "bias_v": (1, 1, 8)},
+        lambda layer, x, hidden: layer(x, x, x, hidden == 1),
     ),
     "MultiheadAttention of other sizes": Layer(
         lambda nn: nn.MultiheadAttention(8, 2, bias=False, kdim=3, vdim=5, batch_first=True),
@@ -196,6 +216,7 @@ LAYERS = {
 }
 
 X = np.random.default_rng(4).standard_normal((5, 4)).astype(np.float32)
+ALIGNED = np.log(np.random.default_rng(5).dirichlet(np.ones(4), (5, 2))).astype(np.float32)
 POSITIVE = np.abs(X) + np.float32(0.1)
 SIGNS = np.where(X > 0, 1, -1).astype(np.float32)
 SHARES = np.random.default_rng(5).uniform(0.05, 0.95, (5, 4)).astype(np.float32)
@@ -246,6 +267,13 @@ FUNCTIONS: dict[str, list[tuple[dict[str, Any], tuple[np.ndarray, ...]]]] = {
         ({"reduction": "batchmean"}, (X, TARGET)),
         ({"log_target": True, "reduction": "sum"}, (X, X[::-1])),
     ],
+    "CTCLoss": [
+        ({}, (ALIGNED, np.array([[1, 3, 3], [2, 0, 0]]), np.array([5, 4]), np.array([3, 1]))),
+        (
+            {"blank": 2, "reduction": "sum", "zero_infinity": True},
+            (ALIGNED, np.array([1, 3, 0, 0]), np.array([2, 5]), np.array([3, 1])),
+        ),
+    ],
     "L1Loss": [({}, (X, TARGET)), ({"reduction": "none"}, (X, TARGET))],
     "MSELoss": [({}, (X, TARGET)), ({"reduction": "sum"}, (X, TARGET))],
     "MarginRankingLoss": [({"margin": 0.3}, (X, TARGET, SIGNS))],
@@ -259,6 +287,7 @@ FUNCTIONS: dict[str, list[tuple[dict[str, Any], tuple[np.ndarray, ...]]]] = {
 }
 LINE = np.random.default_rng(7).standard_normal((2, 3, 9)).astype(np.float32)
 PLANE = np.random.default_rng(8).standard_normal((2, 3, 7, 6)).astype(np.float32)
+PLACES = np.argsort(PLANE[:, :, :2, :2].reshape(2, 3, 4)).reshape(2, 3, 2, 2)
 SPACE = np.random.default_rng(9).standard_normal((2, 2, 5, 4, 6)).astype(np.float32)
 FUNCTIONS |= {
     "MaxPool1d": [({"kernel_size": 3, "stride": 2, "padding": 1}, (LINE,))],
@@ -267,6 +296,13 @@ FUNCTIONS |= {
         ({"kernel_size": 2, "return_indices": True}, (PLANE,)),
     ],
     "MaxPool3d": [({"kernel_size": 2}, (SPACE,))],
+    "MaxUnpool1d": [
+        ({"kernel_size": 4, "stride": 2, "padding": 1}, (LINE[:, :, :2], PLACES[:, :, 0])),
+    ],
+    "MaxUnpool2d": [({"kernel_size": (2, 1)}, (PLANE[:, :, :2, :2], PLACES))],
+    "MaxUnpool3d": [
+        ({"kernel_size": 2, "stride": 1}, (SPACE[:, :, :1, :2, :2], PLACES[:, :2, None])),
+    ],
     "AvgPool1d": [({"kernel_size": 3, "padding": 1, "count_include_pad": False}, (LINE,))],
     "AvgPool2d": [
         ({"kernel_size": 3, "stride": 1, "ceil_mode": True}, (PLANE,)),

@@ -44,10 +44,11 @@ def relu_step(x, state, w_ih, w_hh, b_ih, b_hh):
     return (np.maximum(w_ih @ x + b_ih + w_hh @ state[0] + b_hh, 0),)
 
 
-def lstm_step(x, state, w_ih, w_hh, b_ih, b_hh):
+def lstm_step(x, state, w_ih, w_hh, b_ih, b_hh, w_hr=None):
     i, f, g, o = np.split(w_ih @ x + b_ih + w_hh @ state[0] + b_hh, 4)
     c = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
-    return sigmoid(o) * np.tanh(c), c
+    h = sigmoid(o) * np.tanh(c)
+    return h if w_hr is None else w_hr @ h, c
 
 
 def gru_step(x, state, w_ih, w_hh, b_ih, b_hh):
@@ -59,7 +60,7 @@ def gru_step(x, state, w_ih, w_hh, b_ih, b_hh):
 
 
 def recurrent(step, x, states, weights, directions):
-    """One sequence (T, I) through layers; `weights` has four arrays for each layer and direction.
+    """One sequence (T, I) through layers; `weights` has four arrays, or five, for each layer and direction.
 
     Returns the outputs and, for each part of the state, what it is after the last step.
     """

@@ -87,6 +87,7 @@ def test_every_function_has_a_case():
 FUNCTION_NAMES = {
     "BCELoss": "binary_cross_entropy",
     "BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
+    "CTCLoss": "ctc_loss",
     "CrossEntropyLoss": "cross_entropy",
     "GaussianNLLLoss": "gaussian_nll_loss",
     "KLDivLoss": "kl_div",
@@ -385,6 +386,7 @@ class TestErrors:
             (lambda: nn.Embedding(3, 2, padding_idx=3), ArgumentError, "no row padding_idx=3"),
             (lambda: nn.RNN(3, 2, nonlinearity="sin"), ArgumentError, "'tanh' or 'relu'"),
             (lambda: nn.LSTM(3, 0), ArgumentError, "hidden_size is positive"),
+            (lambda: nn.LSTM(3, 4, proj_size=4), ArgumentError, "less than hidden_size=4, or 0"),
             (
                 lambda: nn.TransformerEncoderLayer(8, 2, activation="sine"),
                 ArgumentError,

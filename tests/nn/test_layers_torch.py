@@ -11,7 +11,10 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file  # noqa: E402 - beside torch
 
 # what PyTorch says about its fast paths
-pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning"),
+    pytest.mark.filterwarnings("ignore:LSTM with projections is not supported:UserWarning"),
+]
 ALL = pytest.mark.parametrize("name", LAYERS)
 
 

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import ArgumentError, DTypeError, IndexingError, OutOfRangeError, ShapeError
+from tensorframe.errors import (
+    ArgumentError,
+    DTypeError,
+    IndexingError,
+    OutOfRangeError,
+    ShapeError,
+    TensorFrameError,
+)
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
 from tests.backends.devices import FOUND
 
@@ -34,6 +41,44 @@ def test_a_computed_label_out_of_range_is_an_error_when_it_runs(label, device):
         gradient = tfr.grad(lambda x: loss(x, labels))(scores)  # noqa: B023
         with pytest.raises(IndexingError, match="out of bounds"):
             gradient.numpy()
+
+
+LOGS = tfr.log_softmax(SCORES[:, None, :], axis=-1)  # three steps of one example, four classes
+WRONG_ALIGNMENTS = {
+    "input_lengths 4 at 0 is out of range for 4 lengths of at most 3": ([[1]], (4,), (1,)),
+    "target_lengths 2 at 0 is out of range for 2 lengths of at most 1": ([[1]], (3,), (2,)),
+    "targets 4 at (0, 1) is out of range for 4 classes": ([[1, 4, 9]], (3,), (2,)),
+    "input_lengths has shape (2,), but log_probs of 1 examples needs (1,)": ([[1]], (3, 3), (1,)),
+    "of shape (3,) are the labels of all examples, but target_lengths of 1 examples, of 1, add up to 2": (
+        ([1, 2, 3], (3,), (2,))
+    ),
+    "targets has integers, got float32": ([[1.0]], (3,), (1,)),
+}
+
+
+@pytest.mark.parametrize("message", WRONG_ALIGNMENTS)
+def test_what_has_no_alignment_is_named(message):
+    targets, *lengths = WRONG_ALIGNMENTS[message]
+    with pytest.raises(TensorFrameError) as caught:
+        F.ctc_loss(LOGS, tfr.asarray(targets), *lengths).item()
+    assert message in str(caught.value)
+    with pytest.raises(IndexingError, match="blank 4 is out of range for 4 classes"):
+        F.ctc_loss(LOGS, [[1]], (3,), (1,), blank=4)
+
+
+@pytest.mark.parametrize("device", ["numpy", "llvm", *FOUND])
+def test_computed_lengths_are_checked_when_they_run(device):
+    logs = tfr.asarray(LOGS.numpy(), device=device)
+    for lengths in ((3, 2), (4, 1)):
+        own = [tfr.asarray(np.asarray([n - 1], "int32"), device=device) + 1 for n in lengths]
+        with pytest.raises(IndexingError, match="out of bounds"):
+            F.ctc_loss(logs, tfr.asarray([[1]], device=device), *own).item()
+
+
+def test_a_step_of_an_alignment_is_one_kernel():
+    logs = tfr.asarray(np.zeros((40, 2, 3), np.float32))
+    targets, lengths = tfr.asarray([[1, 2], [2, 1]]), ((40, 30), (2, 1))
+    assert tfr.explain(F.ctc_loss(logs, targets, *lengths)).kernels <= 40 + 12
 
 
 def test_all_examples_ignored_have_no_mean():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
 from tensorframe.ops.movement import WINDOWS
@@ -121,6 +121,27 @@ def test_pooling_of_integers():
     assert (found.dtype, positions.dtype) == (tfr.int64, tfr.int64)
 
 
+@pytest.mark.parametrize("index", [-1, 16])
+def test_positions_beyond_the_image_are_refused(index):
+    x, known = tfr.ones((1, 2, 2)), tfr.asarray([[[0, 1], [2, index]]])
+    message = rf"max_unpool2d: indices {index} at \(0, 1, 1\) is out of range for 16 positions"
+    with pytest.raises(IndexingError, match=message):
+        F.max_unpool2d(x, known, 2)
+    with pytest.raises(IndexingError, match="out of bounds for axis 1 with size 16"):
+        F.max_unpool2d(x, known * 1, 2).compute()
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_unpooling_puts_back_what_pooling_chose(size):
+    windows = {"kernel_size": size, "stride": 2, "padding": size - 2}
+    chosen, indices = F.max_pool2d(IMAGES, **windows, return_indices=True)
+    back = F.max_unpool2d(chosen, indices, **windows, output_size=IMAGES.shape)
+    places = indices.numpy().reshape(6, -1)
+    wanted = np.zeros((6, 11 * 12), np.float32)
+    np.put_along_axis(wanted, places, IMAGES.reshape(6, -1)[np.arange(6)[:, None], places], 1)
+    np.testing.assert_array_equal(back.numpy().reshape(6, -1), wanted)
+
+
 def test_nan_is_the_largest():
     x = np.zeros((1, 4), np.float32)
     x[0, 2] = np.nan
@@ -153,6 +174,12 @@ WRONG = {
     ),
     "input has axes (examples, channels, height, width)": lambda: F.avg_pool2d(tfr.ones((4, 4)), 2),
     "has no elements to pool": lambda: F.adaptive_avg_pool1d(tfr.ones((2, 0)), 1),
+    "indices has shape (1, 2, 1), but an input of shape (1, 2, 2) needs (1, 2, 2)": (
+        lambda: F.max_unpool2d(tfr.ones((1, 2, 2)), tfr.zeros((1, 2, 1), dtype="int64"), 2)
+    ),
+    "max_unpool1d: output_size (6,) is a stride (2,) or more from (4,)": lambda: F.max_unpool1d(
+        tfr.ones((1, 2)), tfr.asarray([[0, 3]]), 2, output_size=(1, 6)
+    ),
     "have 4 windows of 4 elements": lambda: F.fold(tfr.ones((1, 4, 9)), (3, 3), 2),
 }
 

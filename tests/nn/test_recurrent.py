@@ -12,40 +12,45 @@ from tests.gradient.differences import check
 from tests.nn import reference
 
 DEVICES = [str(device) for device in known_devices()]
-STEPS, BATCH, FEATURES, SIZE = 4, 3, 5, 2
+STEPS, BATCH, FEATURES, SIZE, CELL = 4, 3, 5, 2, 3
 # name: gates, parts of the state, a step
 KINDS: dict[str, tuple[int, int, Any]] = {
     "rnn": (1, 1, reference.rnn_step),
     "relu": (1, 1, reference.relu_step),
     "gru": (3, 1, reference.gru_step),
     "lstm": (4, 2, reference.lstm_step),
+    "projected lstm": (4, 2, reference.lstm_step),
 }
 LAYOUTS = [(1, 1), (2, 1), (1, 2), (2, 2)]
 
 
 def run(kind: str, x: Any, states: Any, params: Any, *args: Any, **options: Any) -> Any:
     """Call the function of a kind of layer, with its states one by one or as a pair."""
-    if states is not None and kind != "lstm":
+    if states is not None and KINDS[kind][1] == 1:
         (states,) = states
     if kind == "relu":
         options["nonlinearity"] = "relu"
-    return getattr(F, "rnn" if kind == "relu" else kind)(x, states, params, *args, **options)
+    names = {"relu": "rnn", "projected lstm": "lstm"}
+    return getattr(F, names.get(kind, kind))(x, states, params, *args, **options)
 
 
 def drawn(kind: str, layers: int, directions: int, seed: int = 0) -> tuple[Any, Any, Any]:
     """Return an input, states and weights."""
     random = np.random.default_rng(seed)
     gates, parts, _ = KINDS[kind]
-    rows = gates * SIZE
+    is_projected = kind == "projected lstm"
+    rows = gates * (CELL if is_projected else SIZE)
+    projection = [(SIZE, CELL)] * is_projected
     weights = [
         [
             random.standard_normal(shape)
-            for shape in ((rows, features), (rows, SIZE), (rows,), (rows,))
+            for shape in ((rows, features), (rows, SIZE), (rows,), (rows,), *projection)
         ]
         for layer in range(layers)
         for features in [SIZE * directions if layer else FEATURES] * directions
     ]
-    states = [random.standard_normal((layers * directions, BATCH, SIZE)) for _ in range(parts)]
+    sizes = (SIZE, CELL) if is_projected else (SIZE,) * parts
+    states = [random.standard_normal((layers * directions, BATCH, size)) for size in sizes]
     return random.standard_normal((STEPS, BATCH, FEATURES)), states, weights
 
 
@@ -112,9 +117,9 @@ def test_every_device_goes_through_time(kind: str, device: str) -> None:
 def test_states_begin_with_zeros_and_biases_may_be_missing(kind: str) -> None:
     x, states, weights = drawn(kind, 2, 1)
     zeros = [np.zeros_like(state) for state in states]
-    without = [[*layer[:2], 0 * layer[2], 0 * layer[3]] for layer in weights]
+    without = [[*layer[:2], 0 * layer[2], 0 * layer[3], *layer[4:]] for layer in weights]
     wanted = expected(kind, x, zeros, without, 1)
-    params = [one for layer in weights for one in layer[:2]]
+    params = [one for layer in weights for one in (*layer[:2], *layer[4:])]
     agree(run(kind, x, None, params, False, 2), wanted, rtol=1e-10)
 
 
@@ -199,14 +204,14 @@ def test_pytorch_has_the_same_values_and_gradients(kind: str) -> None:
 
     x, states, weights = drawn(kind, 2, 2)
     parts = len(states)
-    names = {"rnn": "rnn_tanh", "relu": "rnn_relu"}
+    names = {"rnn": "rnn_tanh", "relu": "rnn_relu", "projected lstm": "lstm"}
     function = getattr(torch, names.get(kind, kind))
 
     def ours(x: Any, *others: Any) -> Any:
         return run(kind, x, others[:parts], others[parts:], True, 2, 0.0, False, True)[0]
 
     def theirs(x: Any, *others: Any) -> Any:
-        hx = others[:parts] if kind == "lstm" else others[0]
+        hx = others[:parts] if parts == 2 else others[0]
         return function(x, hx, list(others[parts:]), True, 2, 0.0, False, True, False)[0]
 
     values_agree(ours, theirs, x, *states, *flat(weights), rtol=1e-8)

@@ -61,6 +61,7 @@ from tensorframe.nn.functional.convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from tensorframe.nn.functional.ctc import ctc_loss
 from tensorframe.nn.functional.dropout import (
     alpha_dropout,
     dropout,
@@ -116,6 +117,7 @@ from tensorframe.nn.functional.recurrent import gru, lstm, rnn
 from tensorframe.nn.functional.resampling import interpolate
 from tensorframe.nn.functional.rope import rope
 from tensorframe.nn.functional.unfolding import fold, unfold
+from tensorframe.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -143,6 +145,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -180,6 +183,9 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
     "multi_margin_loss",

@@ -27,12 +27,13 @@ State = tuple[Tensor, ...]
 
 
 class _Weights(NamedTuple):
-    """What one layer has in one direction; biases may be missing."""
+    """What one layer has in one direction; biases may be missing, and only some layers project their output."""
 
     inputs: Tensor
     hidden: Tensor
     input_bias: Tensor | None = None
     hidden_bias: Tensor | None = None
+    projection: Tensor | None = None
 
 
 # takes a step's product with the input, and the state before it; gives the state after it, the output first
@@ -48,6 +49,13 @@ class _Cell(NamedTuple):
     step: _Step
     # whether the bias of the state's product may be added to that of the inputs
     joins_biases: bool
+    projects: bool = False
+
+    def sizes(self, weights: _Weights) -> tuple[int, ...]:
+        """Return how many features each tensor of the state has: the output first."""
+        size: int = weights.hidden.shape[-1]
+        inside = weights.inputs.shape[0] // self.gates
+        return (size, size if weights.projection is None else inside)[: self.states]
 
 
 def rnn(
@@ -106,7 +114,9 @@ def lstm(
 
     With gates i, f, g, o from x @ w_ih.T + b_ih + h @ w_hh.T + b_hh: c' = sigmoid(f) c + sigmoid(i) tanh(g) and
     h' = sigmoid(o) tanh(c'). Arguments are those of `rnn`, but weights have 4 H rows, and `hx` is a pair of states, h
-    and c. Returns the outputs, and h and c after the last step.
+    and c. With one weight more for each layer and direction, behind the others and of shape (P, H), what is shown is
+    projected: h' = (sigmoid(o) tanh(c')) @ w_hr.T, so outputs and h have P features, and w_hh is (4 H, P). Returns the
+    outputs, and h and c after the last step.
     Source: S. Hochreiter and J. Schmidhuber, "Long short-term memory", Neural Computation 9 (1997).
 
     >>> weights = [tfr.zeros((4, 1)), tfr.zeros((4, 1))]
@@ -117,7 +127,7 @@ def lstm(
     network = _Network(num_layers, bidirectional, has_biases, dropout if train else 0.0, key)
     given = None if hx is None else tuple(hx)
     output, (h, c) = network.run(
-        _Cell("lstm", 4, 2, _lstm_step, True), input, given, params, batch_first
+        _Cell("lstm", 4, 2, _lstm_step, True, projects=True), input, given, params, batch_first
     )
     return output, h, c
 
@@ -177,7 +187,8 @@ def _lstm_step(x: Tensor, state: State, w: _Weights) -> State:
     h, c = state
     i, f, g, o = _gates(x + h @ w.hidden.mT, 4)
     after = _sigmoid(f) * c + _sigmoid(i) * _tanh(g)
-    return _sigmoid(o) * _tanh(after), after
+    shown = _sigmoid(o) * _tanh(after)
+    return shown if w.projection is None else shown @ w.projection.mT, after
 
 
 def _gru_step(x: Tensor, state: State, w: _Weights) -> State:
@@ -262,8 +273,11 @@ class _Network(NamedTuple):
         self, cell: _Cell, input: Any, hx: Sequence[Any] | None, params: Sequence[Any]
     ) -> tuple[Tensor, list[_Weights], list[Tensor]]:
         """Return the input, the weights of each layer and direction, and the states, in one dtype."""
-        each = 4 if self.has_biases else 2
-        wanted = each * self.layers * self.directions
+        places = self.layers * self.directions
+        plain = 4 if self.has_biases else 2
+        is_projected = cell.projects and len(params) == (plain + 1) * places
+        each = plain + is_projected
+        wanted = each * places
         if len(params) != wanted:
             raise ArgumentError(
                 f"{cell.name}: {self.layers} layers in {self.directions} directions have {wanted} weights "
@@ -279,17 +293,23 @@ class _Network(NamedTuple):
             raise ShapeError(
                 f"{cell.name}: takes (steps, batch, features) or (steps, features), got shape {x.shape}"
             )
-        weights = [_Weights(*others[start : start + each]) for start in range(0, wanted, each)]
+        weights = [
+            _Weights(*others[start : start + plain])._replace(
+                projection=others[start + plain] if is_projected else None
+            )
+            for start in range(0, wanted, each)
+        ]
         return x, weights, others[wanted:]
 
     def _check(self, cell: _Cell, x: Tensor, weights: list[_Weights]) -> None:
         """Raise ShapeError where weights do not have the shapes that the layers need."""
-        size = weights[0].hidden.shape[-1]
-        rows = cell.gates * size
+        size, *rest = cell.sizes(weights[0])
+        inside = rest[0] if rest else size
+        rows = cell.gates * inside
         for place, own in enumerate(weights):
             layer = place // self.directions
             features = size * self.directions if layer else x.shape[-1]
-            wanted = [(rows, features), (rows, size), (rows,), (rows,)]
+            wanted = [(rows, features), (rows, size), (rows,), (rows,), (size, inside)]
             for name, weight, shape in zip(own._fields, own, wanted, strict=True):
                 if weight is not None and weight.shape != shape:
                     raise ShapeError(
@@ -301,14 +321,14 @@ class _Network(NamedTuple):
         self, cell: _Cell, x: Tensor, weights: list[_Weights], states: list[Tensor]
     ) -> list[Tensor]:
         """Return the states before the first step: zeros if none are given."""
-        size = weights[0].hidden.shape[-1]
-        shape = (self.layers * self.directions, x.shape[1], size)
-        for state in states:
+        places = self.layers * self.directions
+        shapes = [(places, x.shape[1], size) for size in cell.sizes(weights[0])]
+        for state, shape in zip(states, shapes, strict=False):
             if state.shape != shape:
                 raise ShapeError(
                     f"{cell.name}: a state is (layers * directions, batch, size), here {shape}, got {state.shape}"
                 )
-        return states or [filled(shape, 0.0, x.dtype, x.device)] * cell.states
+        return states or [filled(shape, 0.0, x.dtype, x.device) for shape in shapes]
 
 
 def _through_time(

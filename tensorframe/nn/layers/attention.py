@@ -13,7 +13,8 @@ from tensorframe.frontend.creation.filled import full
 from tensorframe.frontend.creation.triangles import eye, tril
 from tensorframe.frontend.elementwise import functions
 from tensorframe.frontend.indexing.searching import where
-from tensorframe.frontend.operands import operand
+from tensorframe.frontend.manipulation.joining import concat
+from tensorframe.frontend.operands import expanded, filled, operand
 from tensorframe.frontend.random.keys import Key, Source
 from tensorframe.frontend.reductions.statistics import mean
 from tensorframe.frontend.tensor import Tensor
@@ -32,7 +33,8 @@ class MultiheadAttention(Module):
 
     Inputs are (L, N, embed_dim), (N, L, embed_dim) with `batch_first`, or (L, embed_dim) for one example; keys and
     values have `kdim` and `vdim` features if these are given. Parameters have PyTorch's names: `in_proj_weight` of
-    shape (3 * embed_dim, embed_dim), `in_proj_bias`, and `out_proj`.
+    shape (3 * embed_dim, embed_dim), `in_proj_bias`, and `out_proj`. With `add_bias_kv` one key and value follow those
+    of the input, the parameters `bias_k` and `bias_v`, and with `add_zero_attn` one of zeros; every query sees both.
     Source: A. Vaswani et al., "Attention is all you need", arXiv 1706.03762.
 
     >>> x = tfr.ones((2, 5, 8))
@@ -43,6 +45,8 @@ class MultiheadAttention(Module):
 
     in_proj_weight: Tensor | None
     in_proj_bias: Tensor | None
+    bias_k: Tensor | None
+    bias_v: Tensor | None
 
     def __init__(
         self,
@@ -50,6 +54,8 @@ class MultiheadAttention(Module):
         num_heads: int,
         dropout: float = 0.0,
         bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
@@ -64,8 +70,9 @@ class MultiheadAttention(Module):
             )
         self.embed_dim, self.num_heads = embed_dim, num_heads
         self.dropout, self.batch_first = dropout, batch_first
+        self.add_zero_attn = add_zero_attn
         made = {"dtype": dtype, "device": device}
-        keys = keys_for(key, 4)
+        keys = keys_for(key, 6 if add_bias_kv else 4)
         inputs = (embed_dim, kdim or embed_dim, vdim or embed_dim)
         if inputs == (embed_dim,) * 3:
             shape = (3 * embed_dim, embed_dim)
@@ -79,6 +86,11 @@ class MultiheadAttention(Module):
         self.out_proj = Linear(embed_dim, embed_dim, bias, key=next(keys), **made)
         if bias:
             self.out_proj.bias = init.zeros(embed_dim, **made)
+        self.bias_k = self.bias_v = None
+        if add_bias_kv:
+            self.bias_k, self.bias_v = (
+                init.xavier_normal((1, 1, embed_dim), key=next(keys), **made) for _ in "kv"
+            )
 
     def forward(
         self,
@@ -97,8 +109,8 @@ class MultiheadAttention(Module):
 
         Masks are as in PyTorch's module: booleans are true where a key takes *no* part, numbers are added to scores.
         `key_padding_mask` has shape (N, S), `attn_mask` (L, S) or (N * num_heads, L, S). `is_causal` lets each position
-        see those up to its own. Weights, of shape (N, L, S), are averages over heads unless `average_attn_weights` is
-        False; they cost nothing if nobody needs them, and have no dropout.
+        see those up to its own. Weights, of shape (N, L, S), with a column more for each added key, are averages over
+        heads unless `average_attn_weights` is False; they cost nothing if nobody needs them, and have no dropout.
         """
         batched = [operand(given) for given in (query, key, value)]
         single = batched[0].ndim == 2
@@ -112,8 +124,9 @@ class MultiheadAttention(Module):
         elif not self.batch_first:
             batched = [given.transpose(1, 0, 2) for given in batched]
         same = query is key and key is value
-        q, k, v = (self._heads(given) for given in self._projected(batched, same))
-        mask = self._mask(key_padding_mask, attn_mask, q, k, is_causal)
+        q, k, v = (self._heads(given) for given in self._extended(self._projected(batched, same)))
+        shape = (*q.shape[:-1], batched[1].shape[1])
+        mask = self._mask(key_padding_mask, attn_mask, q, shape, is_causal, k.shape[-2] - shape[-1])
         options: dict[str, Any] = {"attn_mask": mask, "is_causal": is_causal and mask is None}
         dropped: dict[str, Any] = {
             "dropout_p": self.dropout if self.training else 0.0,
@@ -147,6 +160,19 @@ class MultiheadAttention(Module):
             for projected, weight, part in zip(given, weights, parts, strict=True)
         ]
 
+    def _extended(self, projected: list[Tensor]) -> list[Tensor]:
+        """Return queries, and keys and values with those behind them that every example has."""
+        query, *others = projected
+        zeros = filled((1, 1, self.embed_dim), 0.0, query.dtype, query.device)
+        extended = []
+        for given, own in zip(others, (self.bias_k, self.bias_v), strict=True):
+            rows = [] if own is None else [own]
+            rows += [zeros] if self.add_zero_attn else []
+            shape = (given.shape[0], 1, self.embed_dim)
+            added = [expanded(row, shape) for row in rows]
+            extended.append(concat([given, *added], axis=1) if added else given)
+        return [query, *extended]
+
     def _heads(self, projected: Tensor) -> Tensor:
         """Return (N, L, E) as (N, heads, L, E / heads)."""
         examples, length, _ = projected.shape
@@ -154,11 +180,19 @@ class MultiheadAttention(Module):
         return split.transpose(0, 2, 1, 3)
 
     def _mask(
-        self, padding: Any, mask: Any, q: Tensor, k: Tensor, is_causal: bool
+        self,
+        padding: Any,
+        mask: Any,
+        q: Tensor,
+        shape: tuple[int, ...],
+        is_causal: bool,
+        extra: int,
     ) -> Tensor | None:
-        """Return what is added to scores, of (N, heads, L, S), for all masks together; None if there are none."""
-        examples, heads, rows, _ = q.shape
-        columns = k.shape[-2]
+        """Return what is added to scores of a shape (N, heads, L, S), for all masks together; None if there are none.
+
+        No mask hides the `extra` keys behind the others.
+        """
+        examples, heads, rows, columns = shape
         added = []
         if padding is not None:
             own = _as_added("key_padding_mask", padding, q)
@@ -170,7 +204,7 @@ class MultiheadAttention(Module):
             shapes = ((rows, columns), (examples * heads, rows, columns))
             _need_shape("attn_mask", own, shapes)
             added.append(own.reshape((examples, heads, rows, columns)) if own.ndim == 3 else own)
-        if is_causal and added:
+        if is_causal and (added or extra):
             below = tril(full((rows, columns), True, device=q.device))
             added.append(where(below, 0.0, float("-inf")).astype(q.dtype))
         if not added:
@@ -178,7 +212,8 @@ class MultiheadAttention(Module):
         total: Tensor = added[0]
         for other in added[1:]:
             total = total + other
-        return total
+        seen = filled((*total.shape[:-1], extra), 0.0, q.dtype, q.device)
+        return concat([total, seen], axis=-1) if extra else total
 
     def extra_repr(self) -> str:
         """Return the sizes."""

@@ -16,6 +16,7 @@ from tensorframe.nn.module import Buffer
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "GaussianNLLLoss",
@@ -79,6 +80,35 @@ class BCEWithLogitsLoss(_Loss):
         """Return the loss."""
         return functional.binary_cross_entropy_with_logits(
             input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
+
+
+class CTCLoss(_Loss):
+    """Of sequences whose alignment with their labels is not known: minus the logarithm of all alignments together.
+
+    >>> steps = tfr.log(tfr.asarray([[[0.5, 0.5]], [[0.25, 0.75]]]))
+    >>> loss = tfr.nn.CTCLoss()(steps, tfr.asarray([[1]]), (2,), (1,))
+    >>> round(tfr.exp(-loss).item(), 4)
+    0.875
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
+
+    def forward(
+        self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        """Return the loss of logarithms of probabilities, (steps, examples, classes), beside labels."""
+        return functional.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
         )
 
 

@@ -25,6 +25,9 @@ __all__ = [
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
     "Unfold",
 ]
 
@@ -73,6 +76,25 @@ class MaxPool2d(_Pool):
             self.ceil_mode,
             self.return_indices,
         )
+
+
+class MaxUnpool2d(_Pool):
+    """What `MaxPool2d` with `return_indices` chose, back at its positions, with zeros everywhere else.
+
+    >>> x = tfr.arange(16.0).reshape((1, 4, 4))
+    >>> largest, indices = tfr.nn.MaxPool2d(2, return_indices=True)(x)
+    >>> tfr.nn.MaxUnpool2d(2)(largest, indices)[0, 1].tolist()
+    [0.0, 5.0, 0.0, 7.0]
+    """
+
+    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Tensor:
+        """Return images, of `output_size` where windows of these sizes lie on several."""
+        windows = (self.kernel_size, self.stride, self.padding)
+        result: Tensor = self._function("max_unpool")(input, indices, *windows, output_size)
+        return result
 
 
 class AvgPool2d(_Pool):
@@ -205,6 +227,26 @@ class MaxPool3d(MaxPool2d):
 
     >>> tfr.nn.MaxPool3d(2)(tfr.ones((1, 2, 4, 4, 4))).shape
     (1, 2, 2, 2, 2)
+    """
+
+    _axes = 3
+
+
+class MaxUnpool1d(MaxUnpool2d):
+    """`MaxUnpool2d` along one axis, of (N, C, L) or (C, L).
+
+    >>> tfr.nn.MaxUnpool1d(2)(tfr.ones((1, 2)), tfr.asarray([[0, 3]])).tolist()
+    [[1.0, 0.0, 0.0, 1.0]]
+    """
+
+    _axes = 1
+
+
+class MaxUnpool3d(MaxUnpool2d):
+    """`MaxUnpool2d` along three axes, of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> tfr.nn.MaxUnpool3d(2)(tfr.ones((1, 1, 1, 1)), tfr.asarray([[[[7]]]])).shape
+    (1, 2, 2, 2)
     """
 
     _axes = 3

@@ -34,13 +34,14 @@ class _Recurrent(Module):
         dtype: Any = None,
         *,
         key: Source = None,
+        proj_size: int = 0,
     ) -> None:
         for name, value in (("hidden_size", hidden_size), ("num_layers", num_layers)):
             if value < 1:
                 raise ArgumentError(f"{type(self).__name__}: {name} is positive, got {value}")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
-        self.bidirectional = bidirectional
+        self.bidirectional, self.proj_size = bidirectional, proj_size
         bound = 1 / math.sqrt(hidden_size)
         shapes = self._shapes()
         for own, (name, shape) in zip(keys_for(key, len(shapes)), shapes.items(), strict=True):
@@ -51,15 +52,18 @@ class _Recurrent(Module):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the names and shapes of the weights, in the order in which the functions take them."""
         rows, directions = self._gates * self.hidden_size, 1 + self.bidirectional
+        size = self.proj_size or self.hidden_size
         shapes: dict[str, tuple[int, ...]] = {}
         for layer in range(self.num_layers):
-            features = self.hidden_size * directions if layer else self.input_size
+            features = size * directions if layer else self.input_size
             for direction in ("", "_reverse")[:directions]:
                 place = f"l{layer}{direction}"
                 shapes[f"weight_ih_{place}"] = (rows, features)
-                shapes[f"weight_hh_{place}"] = (rows, self.hidden_size)
+                shapes[f"weight_hh_{place}"] = (rows, size)
                 if self.bias:
                     shapes[f"bias_ih_{place}"] = shapes[f"bias_hh_{place}"] = (rows,)
+                if self.proj_size:
+                    shapes[f"weight_hr_{place}"] = (size, self.hidden_size)
         return shapes
 
     def _arguments(self, key: Source) -> dict[str, Any]:
@@ -78,6 +82,7 @@ class _Recurrent(Module):
     def extra_repr(self) -> str:
         """Return the sizes, and options that are not the default ones."""
         parts = [f"{self.input_size}, {self.hidden_size}"]
+        parts += [f"proj_size={self.proj_size}"] if self.proj_size else []
         parts += [f"num_layers={self.num_layers}"] if self.num_layers != 1 else []
         parts += [f"dropout={self.dropout}"] if self.dropout else []
         parts += [
@@ -138,12 +143,53 @@ class RNN(_Recurrent):
 class LSTM(_Recurrent):
     """Long short-term memory; arguments, inputs and names are those of `RNN`, weights have 4 * hidden_size rows.
 
+    With `proj_size`, outputs and the first state are projected to so many features, fewer than `hidden_size`, by
+    `weight_hr_l0` and its like.
+    Source: H. Sak, A. Senior and F. Beaufays, "Long short-term memory based recurrent neural network architectures for
+    large vocabulary speech recognition" (2014), arXiv 1402.1128.
+
     >>> output, (h, c) = tfr.nn.LSTM(3, 5, bidirectional=True)(tfr.ones((7, 4, 3)))
     >>> output.shape, h.shape, c.shape
     ((7, 4, 10), (2, 4, 5), (2, 4, 5))
+    >>> output, (h, c) = tfr.nn.LSTM(3, 5, proj_size=2)(tfr.ones((7, 4, 3)))
+    >>> output.shape, h.shape, c.shape
+    ((7, 4, 2), (1, 4, 2), (1, 4, 5))
     """
 
     _gates = 4
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: OnDevice = None,
+        dtype: Any = None,
+        *,
+        key: Source = None,
+    ) -> None:
+        if not 0 <= proj_size < hidden_size:
+            raise ArgumentError(
+                f"LSTM: proj_size is less than hidden_size={hidden_size}, or 0 for none, got {proj_size}"
+            )
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device,
+            dtype,
+            key=key,
+            proj_size=proj_size,
+        )
 
     def forward(
         self, input: Any, hx: Any = None, *, key: Source = None

@@ -1,5 +1,7 @@
 """Losses."""
 
+from itertools import product
+
 import numpy as np
 
 from tests.nn.cases import case, labels, real
@@ -68,8 +70,22 @@ def margins(x, y):
     return excess.sum(1) / x.shape[1]
 
 
+def ctc(logs, labels, steps, lengths, blank=0):
+    """The loss of each example by every alignment that there is."""
+    losses = np.zeros(logs.shape[1])
+    for n, (own, count) in enumerate(zip(steps, lengths, strict=True)):
+        total = 0.0
+        for path in product(range(logs.shape[2]), repeat=int(own)):
+            changes = [c for t, c in enumerate(path) if t == 0 or c != path[t - 1]]
+            if [c for c in changes if c != blank] == list(labels[n][:count]):
+                total += np.exp(sum(logs[t, n, c] for t, c in enumerate(path)))
+        losses[n] = -np.log(total) if total else np.inf
+    return losses
+
+
 SIGNS = np.asarray([1.0, -1.0, -1.0, 1.0, -1.0, 1.0]).reshape(2, 3)
 IGNORING = np.asarray([[1, -100, 0, 3], [-100, 2, 2, 1]])
+ALIGNED = np.asarray([[1, 1, 2], [2, 1, 0], [0, 2, 1]])  # of which not all are read
 SHARES = np.exp(log_softmax(real(3, 5), 1))
 BITS = np.asarray([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
 IN_UNIT = real(2, 3, low=0.1, high=0.9)
@@ -126,6 +142,32 @@ CASES = {
         lambda F, x, y: F.cross_entropy(x, y, reduction="none"),
         lambda x, y: np.zeros((0, 2)),
         *(real(0, 5, 2), labels(5, 0, 2)),
+    ),
+    "ctc_loss": case(
+        lambda F, x, y, steps, counts: F.ctc_loss(F.log_softmax(x, -1), y, steps, counts),
+        lambda x, y, steps, counts: (
+            ctc(log_softmax(x, -1), y, steps, counts) / np.maximum(counts, 1)
+        ).mean(),
+        *(real(5, 3, 3), ALIGNED, np.asarray([5, 4, 3]), np.asarray([3, 2, 0])),
+    ),
+    "ctc_loss of each, with labels one after another": case(
+        lambda F, x, y, steps, counts: F.ctc_loss(
+            F.log_softmax(x, -1), y, steps, counts, blank=2, reduction="none"
+        ),
+        lambda x, y, steps, counts: ctc(log_softmax(x, -1), [y[:1], [], y[1:]], steps, counts, 2),
+        *(real(4, 3, 3), np.asarray([0, 1, 1]), np.asarray([1, 0, 4]), np.asarray([1, 0, 2])),
+    ),
+    "ctc_loss without alignments": case(
+        lambda F, x, y, steps, counts: F.ctc_loss(
+            F.log_softmax(x, -1), y, steps, counts, reduction="sum", zero_infinity=True
+        ),
+        lambda x, y, steps, counts: ctc(log_softmax(x, -1), y, steps, counts)[1],
+        *(real(3, 3, 3), ALIGNED, np.asarray([3, 3, 0]), np.asarray([3, 2, 1])),
+    ),
+    "ctc_loss of one example": case(
+        lambda F, x, y, steps, counts: F.ctc_loss(F.log_softmax(x, -1), y, steps, counts),
+        lambda x, y, steps, counts: ctc(log_softmax(x, -1)[:, None], [y], [4], [2])[0] / 2,
+        *(real(4, 3), np.asarray([2, 1]), np.asarray(4), np.asarray(2)),
     ),
     "nll_loss": case(
         lambda F, x, y: F.nll_loss(x, y),

@@ -9,6 +9,11 @@ def standard(x, axes, eps=1e-5):
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
 
 
+def within(rows, most, order):
+    norms = np.linalg.norm(rows, order, axis=-1, keepdims=True)
+    return np.where(norms > most, rows * most / (norms + 1e-7), rows)
+
+
 def channels(parameter, x):
     return parameter.reshape(-1, *[1] * (x.ndim - 2))
 
@@ -33,6 +38,7 @@ def rms(x, axes, eps):
     return x / np.sqrt((x * x).mean(axes, keepdims=True) + eps)
 
 
+TABLE = real(5, 4)
 CASES = {
     "linear": case(
         lambda F, x, w, b: F.linear(x, w, b),
@@ -54,6 +60,19 @@ CASES = {
         lambda F, x, y, w, b: F.bilinear(x, y, w, b),
         lambda x, y, w, b: np.einsum("ni,oij,nj->no", x, w, y) + b,
         *(real(3, 4), real(3, 2), real(5, 4, 2), real(5)),
+    ),
+    "embedding of limited norms": case(
+        lambda F, i, w: F.embedding(i, w, max_norm=2.5, norm_type=1.0),
+        lambda i, w: within(w[i], 2.5, 1),
+        *(np.asarray([[4, 0, 4], [1, 4, 0]]), TABLE),
+        in_torch=False,  # which changes a tensor that a gradient is taken for
+        slopes=False,
+    ),
+    "embedding that counts": case(
+        lambda F, i, w: F.embedding(i, w, scale_grad_by_freq=True),
+        lambda i, w: w[i],
+        *(np.asarray([[4, 0, 4], [1, 4, 0]]), TABLE),
+        slopes=False,
     ),
     "embedding": case(
         lambda F, i, w: F.embedding(i, w), lambda i, w: w[i], labels(5, 2, 3), real(5, 4)

@@ -101,6 +101,13 @@ def values_and_positions(x, rank, *window, **options):
     ]
 
 
+def unpooled(x, indices, lengths):
+    found = np.zeros((*x.shape[: -len(lengths)], int(np.prod(lengths))))
+    for place in np.ndindex(x.shape):
+        found[(*place[: -len(lengths)], indices[place])] = x[place]
+    return found.reshape(*x.shape[: -len(lengths)], *lengths)
+
+
 TIES = np.asarray([[[[1.0, 1.0, 0.0, 2.0], [1.0, 1.0, 2.0, 2.0], [0.0, 0.0, 0.0, 0.0]]]])
 
 CASES = {
@@ -132,6 +139,21 @@ CASES = {
         lambda F, x: F.max_pool2d(x, 9, stride=2, return_indices=True),
         lambda x: values_and_positions(x, 2, 9, 2),
         real(1, 2, 12, 11),
+    ),
+    "max_unpool1d": case(
+        lambda F, x, i: F.max_unpool1d(x, i, 3, stride=2, padding=1),
+        lambda x, i: unpooled(x, i, (5,)),
+        *(real(2, 3), np.asarray([[0, 2, 4], [1, 3, 4]])),
+    ),
+    "max_unpool2d of a size": case(
+        lambda F, x, i: F.max_unpool2d(x, i, 2, output_size=(1, 2, 5, 4)),
+        lambda x, i: unpooled(x, i, (5, 4)),
+        *(real(1, 2, 2, 2), np.asarray([[[[0, 3], [9, 19]], [[5, 6], [8, 15]]]])),
+    ),
+    "max_unpool3d": case(
+        lambda F, x, i: F.max_unpool3d(x, i, 2, stride=(1, 2, 2)),
+        lambda x, i: unpooled(x, i, (3, 2, 4)),
+        *(real(1, 2, 1, 2), np.asarray([[[[0, 23]], [[9, 14]]]])),
     ),
     "max_pool3d": case(
         lambda F, x: F.max_pool3d(x, 2, stride=(1, 2, 2)),
