@@ -38,6 +38,7 @@ class Dialect:
     vector: str  # declaration of a type {name}: {count} elements of {type}, which begin at a multiple of {bytes}
     pointer: str  # to a {const}{type} in memory
     address: str  # the type of an address as a number
+    subgroup: int = 0  # neighbouring threads among which `shuffled` reads values
     helpers: Mapping[str, str] = field(
         default_factory=dict
     )  # functions, printed where they are used
@@ -166,6 +167,14 @@ class _Printer(WideLoops):
     def barrier(self) -> str:
         """The statement at which threads wait for each other."""
         return self._dialect.barrier
+
+    def subgroup(self, _dtype: DType) -> int:
+        """Return how many neighbouring threads read each other's values."""
+        return self._dialect.subgroup
+
+    def shuffled(self, name: str, lane: str, width: int) -> str:
+        """Return a value of a neighbour."""
+        return f"shuffled({name}, {lane}, {width}u)"
 
     def let(self, let: ir.Let) -> list[str]:
         """Return the declaration of a constant."""

@@ -1,9 +1,13 @@
-"""CUDA C++, which HIP reads too: no header, no size of a warp, and half precision as its bits."""
+"""CUDA C++, which HIP reads too: no header, and half precision as its bits.
+
+Warps have 32 threads in CUDA and 32 or 64 in HIP: shuffles among 32 neighbours work on all of them.
+"""
 
 from __future__ import annotations
 
 from tensorframe.codegen.c import Dialect
 from tensorframe.codegen.prelude import helpers
+from tensorframe.kernel import ir
 
 TYPES = {
     "bool": "bool",
@@ -40,9 +44,11 @@ template <typename To, typename From> HELPER To bits_as(From x) {
 #define FUSED_float32 fma
 #define FUSED_float64 fma
 #if defined(__HIP__) || defined(__HIPCC__)
+#define SHUFFLE(x) __shfl((x), (int)lane, (int)width)
 HELPER float float16_of_bits(unsigned short bits) { return (float)bits_as<_Float16>(bits); }
 HELPER unsigned short bits_of_float16(float x) { return bits_as<unsigned short>((_Float16)x); }
 #else
+#define SHUFFLE(x) __shfl_sync(0xffffffffu, (x), (int)lane, (int)width)
 HELPER float float16_of_bits(unsigned short bits) {
     float x;
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
@@ -54,6 +60,10 @@ HELPER unsigned short bits_of_float16(float x) {
     return bits;
 }
 #endif
+template <typename T> HELPER T shuffled(T x, unsigned int lane, unsigned int width) {
+    if constexpr (sizeof(T) < 4) return (T)SHUFFLE((int)x);
+    else return SHUFFLE(x);
+}
 """
 
 # rounding takes the processor two instructions where plain C takes fifteen; the other two are in the prelude
@@ -94,4 +104,5 @@ DIALECT = Dialect(
     vector="struct alignas({bytes}) {name} {{ {type} at[{count}]; }};",
     pointer="{const}{type}*",
     address="unsigned long long",
+    subgroup=ir.WARP,
 )

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
-from tensorframe.kernel.nest.passes.hoist import name_values
 
 
 class Expressions(ABC):
@@ -128,8 +126,6 @@ class Braces(Expressions, Statements):
     """Prints kernels of work-groups in a language with braces, whose threads share memory."""
 
     lane: str  # the number of a thread in its group
-    # counts the values that a thread joins
-    counting: ClassVar[str] = "for (unsigned int slot = 1u; slot < {stop}u; ++slot) {{"
 
     def __init__(self, kernel: ir.Kernel) -> None:
         self.kernel = kernel
@@ -176,52 +172,6 @@ class Braces(Expressions, Statements):
     def wait(self, _one: ir.Barrier) -> list[str]:
         """Return a barrier."""
         return [self.barrier]
-
-    def combine(self, combination: ir.Combine) -> list[str]:
-        """Return sums of sums over the threads of a group, in memory that they share: see `kernel/groups/order.py`."""
-        name, other = self.name(combination.variable.name), self.name(combination.other.name)
-        dtype = combination.variable.dtype
-        memory = f"lanes_{dtype.name}"
-        self.declared[name] = self.declared[other] = self.type(dtype)
-        lane, width = self.lane, combination.width or self.kernel.lanes
-        size = min(ir.CLASS, width)
-        count, rows = width // size, self.kernel.lanes // width
-        # a gap after each class: threads that read in one of their own each find their values in different banks
-        pitch = size + 1
-        self.share(ir.Buffer(memory, dtype, ir.Role.SHARED), rows * count * pitch)
-
-        join = indented(indented(self.block(_named(combination))))
-
-        def joined(threads: int, values: int, apart: int, step: int) -> list[str]:
-            """Have each of the first threads join so many values, the first of which are `apart`."""
-            first = f"{lane} * {apart}u"
-            return [
-                f"if ({lane} < {threads}u) {{",
-                f"    {name} = {memory}[{first}];",
-                f"    {self.counting.format(stop=values)}",
-                f"        {other} = {memory}[{first} + slot * {step}u];",
-                *join,
-                "    }",
-                f"    {memory}[{first}] = {name};",
-                "}",
-                self.barrier,
-            ]
-
-        return [
-            f"{memory}[{lane} + {lane} / {size}u] = {name};",
-            self.barrier,
-            *joined(rows * count, size, pitch, 1),
-            *joined(rows, count, count * pitch, pitch),
-            f"{name} = {memory}[{lane} / {width}u * {count * pitch}u];",
-            self.barrier,
-        ]
-
-
-def _named(combination: ir.Combine) -> Sequence[ir.Statement]:
-    """Return the statements that join two values, with names for what is used twice, or its text might have no end."""
-    variable, other = combination.variable, combination.other
-    known = (ir.Set(variable, variable), ir.Set(other, other))
-    return name_values((*known, ir.Set(variable, combination.joined)))[len(known) :]
 
 
 def indented(lines: Sequence[str]) -> list[str]:

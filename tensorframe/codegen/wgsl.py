@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from tensorframe.codegen.printer import Braces
+from tensorframe.codegen.joining import Joining
 from tensorframe.codegen.wgsl_expressions import TYPES, WgslExpressions
 from tensorframe.codegen.wgsl_functions import Wgsl, functions
 from tensorframe.codegen.wgsl_names import allowed
@@ -51,14 +51,14 @@ def print_kernel(kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool = False) ->
     return _Printer(kernel, dialect, windowed=windowed).shader()
 
 
-class _Printer(WgslExpressions, Braces):
+class _Printer(WgslExpressions, Joining):
     lane = "lane"
     barrier = "workgroupBarrier();"
-    counting = "for (var slot = 1u; slot < {stop}u; slot++) {{"
+    counting = "for (var {name} = {first}u; {name} < {stop}u; {name}++) {{"
 
     def __init__(self, kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool) -> None:
         WgslExpressions.__init__(self, dialect)
-        Braces.__init__(self, kernel)
+        Joining.__init__(self, kernel)
         self._windowed = windowed
         last = parameters(kernel)[-1]
         self._zero = last.word + last.words

@@ -12,8 +12,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tensorframe.codegen.joining import Joining
 from tensorframe.codegen.neighbours import Run, runs_of
-from tensorframe.codegen.printer import Braces, indented
+from tensorframe.codegen.printer import indented
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
 
@@ -30,7 +31,7 @@ class Side(NamedTuple):
     alignment: int
 
 
-class WideLoops(Braces):
+class WideLoops(Joining):
     """Prints loops that have a width."""
 
     grid: tuple[str, str]  # the first index of a thread, and the number of threads

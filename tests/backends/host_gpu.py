@@ -96,6 +96,14 @@ struct Half {
 struct Place { unsigned x; };
 static thread_local Place threadIdx, blockIdx, blockDim, gridDim;
 #define __syncthreads() wait_here()
+static unsigned long long shuffling[1024];
+template <typename T> static T __shfl(T x, int lane, int width) {
+    memcpy(&shuffling[threadIdx.x], &x, sizeof(x));
+    wait_here();
+    memcpy(&x, &shuffling[threadIdx.x / width * width + lane], sizeof(x));
+    wait_here();
+    return x;
+}
 """
 _ENTRY = r"""
 template <typename T> struct Plain { typedef T type; };
@@ -317,7 +325,7 @@ class HostDriver:
     def launchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra):
         assert (gy, gz, by, bz, shared, extra) == (1, 1, 1, 1, 0, 0)
         assert 1 <= gx <= 2**31 - 1
-        assert bx <= LANES
+        assert bx <= self.lanes
         self.launches.append((gx, bx))
         entry = self.functions[function].entry
         threads().run_groups(entry, gx, bx, ctypes.c_void_p(arguments))
@@ -366,7 +374,7 @@ def _pinned(nbytes):
 def host_gpu(count=1, limit=SMALL, lanes=LANES):
     """Have `cuda` be the processor; gives what stands in for CuPy, with what it was asked."""
     fake = HostArrays(count)
-    fake.runtime.lanes = lanes
+    fake.runtime.lanes = fake.driver.lanes = lanes
     backend = engine.CudaBackend()
     fake.runtime.backend = backend
     with (

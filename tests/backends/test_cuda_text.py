@@ -51,10 +51,12 @@ def test_names_are_not_mangled_and_threads_are_bounded():
     )
 
 
-def test_nothing_knows_the_size_of_a_warp_or_needs_a_header():
-    found = text_of(tfr.softmax, matrix("float32", 7, 600))
+def test_shuffles_stay_among_the_32_threads_of_every_warp_and_nothing_needs_a_header():
+    """A warp has 64 threads on some GPUs."""
+    found = text_of(tfr.softmax, matrix("float32", 7, 3000))
     assert "__syncthreads();" in found
-    for word in ("#include", "warp", "__shfl", "__ballot", "0xffffffff", "cooperative"):
+    assert {int(width) for width in re.findall(r"shuffled\(.*, (\d+)u\)", found)} == {8, 32}
+    for word in ("#include", "warpSize", "__ballot", "cooperative"):
         assert word not in PRELUDE + found
 
 

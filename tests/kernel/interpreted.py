@@ -75,7 +75,7 @@ def in_groups(lanes=4, index=np.uint32, widest=np.float64):
     with (
         patch.object(program, "build", partial(groups.build_groups, target=target)),
         patch.multiple(groups, **small),
-        patch.multiple(order, _EACH=2, _FEW_SLOTS=2, _SHORT=9),
+        patch.multiple(order, _RUN=2, _EACH=4, _FEW_SLOTS=2, _SHORT=9),
         patch.multiple(group_tiles, _SIDE=3, _PITCH=4, _LEAST=2),
     ):
         yield

@@ -17,9 +17,10 @@ pytest.importorskip(
     "llvmlite", reason="the planner groups what kernels compute, where there are any"
 )
 
-# elements of a slot in a run, the length up to which there are few slots, and how many, as `in_groups` has them
-EACH, SHORT, FEW = 2, 9, 2
-CLASS = 8
+# elements of a run, and of a slot in a chunk, the length up to which there are few slots, and how many, as `in_groups`
+# has them
+RUN, EACH, SHORT, FEW = 2, 4, 9, 2
+CLASS, WARP = 8, 32
 # one after the other; few slots; a chunk that is not whole; several, with a short one at the end; more than slots
 LENGTHS = [1, 2, 3, 7, 9, 15, 17, 41]
 
@@ -30,20 +31,23 @@ def planned():
         yield
 
 
-def by_slots(values, count):
-    size = min(CLASS, count)
-    slots = [[] for _ in range(count)]
-    for number, value in enumerate(values):
-        which = number // (size * EACH) % (count // size)
-        slots[which * size + number % size].append(value)
-    sums = [reduce(add, slot, 0.0) for slot in slots]
-    return reduce(add, [reduce(add, sums[index : index + size]) for index in range(0, count, size)])
+def by_slots(values, count, wide=float):
+    """The sum of a list; runs of what is float32 are added up before they are added to what a slot has."""
+    size = min(RUN, count)
+    sums = [wide(0)] * count
+    for number in range(0, len(values), size):
+        run, slot = values[number : number + size], number // size % count
+        short = isinstance(run[0], np.float32)
+        sums[slot] = reduce(add, [wide(reduce(add, run))] if short else run, sums[slot])
+    for size in (CLASS, WARP // CLASS, count):
+        sums = [reduce(add, sums[index : index + size]) for index in range(0, len(sums), size)]
+    return sums[0]
 
 
 def in_order(values, lanes):
     """The sum of a list of floats."""
     if 2 * len(values) <= lanes:
-        return reduce(add, values)
+        return reduce(add, map(float, values))
     if len(values) <= SHORT:
         return by_slots(values, min(FEW, lanes))
     piece = EACH * lanes
@@ -62,7 +66,7 @@ def expected(x, axes, lanes=4):
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     rows = np.ascontiguousarray(x.transpose([*kept, *axes]))
     rows = rows.reshape([*[x.shape[axis] for axis in kept], -1])
-    return np.apply_along_axis(lambda row: in_order(list(row), lanes), -1, rows)
+    return np.apply_along_axis(lambda row: in_order([*row], lanes), -1, rows)
 
 
 def on(x):
@@ -96,6 +100,16 @@ def test_a_sum_has_the_bits_of_its_lengths(name, layout):
         x = np.asarray(numbers(*shape), order=layout)
         found = result_of(tfr.sum(on(x) * 2, axis=axes))
         np.testing.assert_array_equal(found, expected(x * 2, axes), f"{length} elements")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_runs_of_float32_are_added_in_float32(name):
+    """Float64 is an addition for each run; where few are added, one for each element."""
+    for length in (2, 9, 41):
+        shape, axes = SHAPES[name][0](length), SHAPES[name][1]
+        x = np.random.default_rng(length).standard_normal(shape).astype(np.float32)
+        found = result_of(tfr.sum(on(x), axis=axes))
+        np.testing.assert_array_equal(found, expected(x, axes).astype(np.float32))
 
 
 @pytest.mark.parametrize("lanes", [1, 8, 16])
@@ -212,4 +226,4 @@ def test_without_float64_a_short_sum_has_slots_too():
     for array, axis in ((x, 1), (np.ascontiguousarray(x.T), 0)):
         with in_groups(64, widest=np.float32), interpreting():
             found = interpreted(tfr.sum(on(array), axis=axis))[0]
-        np.testing.assert_array_equal(found, [by_slots(list(row), CLASS) for row in x])
+        np.testing.assert_array_equal(found, [by_slots(list(row), CLASS, np.float32) for row in x])

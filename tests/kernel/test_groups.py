@@ -73,7 +73,7 @@ def test_columns_are_summed_by_a_thread_each():
 
 def test_a_thread_adds_a_longer_column_slot_by_slot():
     loops, joins = shared_out(tfr.sum(matrix(4, 12), axis=0))
-    assert (loops, joins) == ([[ParallelAxis.GRID, *[ParallelAxis.NOTHING] * 3]], [0])
+    assert (loops, joins) == ([[ParallelAxis.GRID, *[ParallelAxis.NOTHING] * 2]], [0])
 
 
 def test_whole_numbers_have_no_order():

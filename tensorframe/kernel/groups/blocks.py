@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.order import Span, Total, divided, turns_in_block
+from tensorframe.kernel.groups.order import Span, Total, divided, run_in, run_in_block
 from tensorframe.kernel.groups.team import (
     Team,
 )
@@ -150,23 +150,28 @@ class Blocks:
             ir.Barrier(),
         ]
 
-    def added(self, total: Total, element: ir.Expr) -> list[ir.Statement]:
-        """Return the statements that take the elements of a block into the slots that they go to."""
-        dtype, size = total.variable.dtype, min(ir.CLASS, self.slots)
+    def added(
+        self,
+        total: Total,
+        element: ir.Expr,
+        before: Sequence[ir.Statement],
+        after: Sequence[ir.Statement],
+    ) -> list[ir.Statement]:
+        """Return the statements that take the runs of a block into `total`, each between `before` and `after`."""
+        dtype = total.variable.dtype
         memory = self.memory.setdefault(
             f"added {dtype.name}", ir.Buffer(f"added_{dtype.name}", dtype, ir.Role.SHARED)
         )
         lane, turn, own = ir.index("lane"), ir.index("turn"), total.part("own")
-        first, there, count = turns_in_block(ir.index("part_of_row"), self.team.slot, self.slots)
-        place = lane - self.team.slot + first + turn * size
-        loop = ir.Loop(
-            turn, ZERO, ir.literal(count, ir.INDEX), (total.take(ir.load(memory, place)),)
-        )
+        first, there = run_in_block(ir.index("part_of_row"), self.team.slot, self.slots)
+        place = lane - self.team.slot + first + turn
+        count = ir.literal(run_in(self.slots), ir.INDEX)
+        loop = ir.Loop(turn, ZERO, count, (total.take(ir.load(memory, place)),))
         mine = ir.Set(own.variable, element)
         return [
             self.team.all(own.begin(), *self.inside(mine), ir.Store(memory, lane, own.variable)),
             ir.Barrier(),
-            self.team.all(ir.If(there, (loop,))),
+            self.team.all(ir.If(there, (*before, loop, *after))),
             ir.Barrier(),
         ]
 

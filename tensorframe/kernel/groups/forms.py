@@ -134,8 +134,9 @@ class _GroupBuilder:
         self, stages: Stages, order: Order, *, in_rows: bool
     ) -> tuple[tuple[Launch, ...], Partials]:
         """Return two kernels: totals of chunks, or of the classes of each, and these joined."""
-        rows, each = self._nest.rows, 1 if in_rows else order.classes
-        count = order.chunks * each * rows
+        rows = self._nest.rows
+        each = [] if in_rows else ir.levels(order.slots)[1:]
+        count = order.chunks * prod(each) * rows
         form, second = self._form(stages), self._form(stages)
         partials = []
         for number, value in enumerate(stages.reductions[0]):

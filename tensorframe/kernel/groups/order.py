@@ -6,20 +6,22 @@ what, and each form shares this work out among threads in its own way:
 - Elements are numbered in C order of the reduced axes, whatever their order in memory.
 - No more than half a group's threads: one after the other. Where float32 is all there is, they go to 8 slots instead:
   the sum of 100 would be off by as many as 8 units in the last place.
-- More: they go to `slots`, which take in their elements one after the other, 8 slots to a *class*. Runs of 128 elements
-  go to the classes in turn, and neighbours of a run to the slots of a class in turn: threads that read along a row find
-  their elements in a line of the cache, and one that reads down columns stays on few lines. A class joins its slots in
-  order, and the result joins the classes in order. That is what `Combine` does with the threads of a group, and `Slots`
-  in a single thread.
-- More than two *chunks*, of a run for each class: each has a total of its own, and the totals are taken into slots like
-  elements.
+- More: they go to `slots`, in *runs* of 8 neighbours, which slots take in turn: a thread reads a run by accesses of 16
+  bytes, and one that reads down a column stays on few lines of the cache. A slot adds up a run of float32, or of fewer
+  digits, in float32, and what runs give in the widest dtype, which many devices compute far more slowly.
+- Slots are joined by neighbours, in order: 8 to a *class*, 4 classes to a *warp*, and all warps. That is what `Combine`
+  does with the threads of a group, and `Slots` in a single thread.
+- More than two *chunks*: each has a total of its own, and the totals are taken into slots like elements.
 
 Empty slots are joined too, or not: identities change nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from math import prod
+from operator import mul
 from typing import NamedTuple
 
 from tensorframe.dtypes import DType, float32
@@ -27,9 +29,10 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, reductions_in
 from tensorframe.kernel.ir.loops import ZERO, larger, smaller
 from tensorframe.kernel.math.accumulate import Accumulation
+from tensorframe.kernel.math.scalars import converted
 
-# Elements of a run that a slot takes in.
-_EACH = 16
+# Elements of a run, and those of a chunk that a slot takes in.
+_RUN, _EACH = 8, 16
 # Slots of lengths up to which a group has several rows.
 _FEW_SLOTS, _SHORT = 32, 1024
 
@@ -102,55 +105,90 @@ class Total(NamedTuple):
         return Total(self.how, ir.variable(f"{whole.name}_{name}", whole.dtype))
 
 
+class Runs(NamedTuple):
+    """What elements of a run are taken into, and the statements before the run and after it."""
+
+    totals: Mapping[int, Total]
+    before: Sequence[ir.Statement]
+    after: Sequence[ir.Statement]
+
+
+def runs_of(form: Form, totals: Mapping[int, Total]) -> Runs:
+    """Return what runs of elements are taken into that go to `totals`: sums of few digits run in float32."""
+    short = {
+        value: total
+        for value, total in totals.items()
+        if total.how.ordered and form.is_short_sum(value)
+    }
+    runs = {value: _in_single(total) for value, total in short.items()}
+    after = [
+        total.take(converted(runs[value].variable, total.how.dtype))
+        for value, total in short.items()
+    ]
+    return Runs({**totals, **runs}, [run.begin() for run in runs.values()], after)
+
+
+def _in_single(total: Total) -> Total:
+    how = total.how._replace(dtype=float32, take=lambda x: converted(x, float32))
+    return Total(how, ir.variable(f"{total.variable.name}_run", float32))
+
+
 class Turns:
     """The elements of one slot of `count`, of those that are in a span.
 
-    `place` is the number whose turn it is, and `which` and `number` are the slot's class and its number there; `name`
-    tells nests of loops apart.
+    `place` is the number whose turn it is; `name` tells nests of loops apart.
     """
 
-    def __init__(self, name: str, count: int, span: Span, which: ir.Expr, number: ir.Expr) -> None:
+    def __init__(self, name: str, count: int, span: Span, slot: ir.Expr) -> None:
         first, last, most = span
-        self._size = min(ir.CLASS, count)
-        self._run, self._block = self._size * _EACH, count * _EACH
-        self._length = last - first
-        self._start, self._number = which * self._run, number
-        self._turn = ir.index(f"{name}_turn")
-        self._at = None if most <= self._block else ir.index(f"{name}_block")
-        begin = self._start if self._at is None else self._at * self._block + self._start
-        self.place = first + (begin + number + self._turn * self._size)
+        run, self._block = run_in(count), run_in(count) * count
+        self._length, self._run = last - first, ir.literal(run, ir.INDEX)
+        self._start = slot * run
+        self._part = ir.index(f"{name}_part")
+        self._number = None if most <= self._block else ir.index(f"{name}_block")
+        self._begin = self._start
+        if self._number is not None:
+            self._begin = self._number * self._block + self._start
+        self.place = first + (self._begin + self._part)
 
-    def loops(self, work: Iterable[ir.Statement]) -> ir.Loop:
-        """Return the loops in which they have their turn."""
-        left = self._length if self._at is None else self._length - self._at * self._block
-        there = smaller(larger(left, self._start) - self._start, ir.literal(self._run, ir.INDEX))
-        turns = divided(larger(there, self._number) - self._number, self._size)
-        loop = ir.Loop(self._turn, ZERO, turns, tuple(work))
-        if self._at is None:
-            return loop
-        return ir.Loop(self._at, ZERO, divided(self._length, self._block), (loop,))
+    def loops(
+        self,
+        work: Iterable[ir.Statement],
+        before: Iterable[ir.Statement] = (),
+        after: Iterable[ir.Statement] = (),
+    ) -> ir.Statement:
+        """Return the loops in which they have their turn; `before` and `after` are what is done for each run."""
+        count = smaller(self._length - self._begin, self._run)
+        width = int(self._run.value.real)
+        part = ir.Loop(self._part, ZERO, count, tuple(work), width=width)
+        inside = (*before, part, *after)
+        if self._number is None:
+            return ir.If(self._start < self._length, inside)
+        there = larger(self._length, self._start) - self._start
+        return ir.Loop(self._number, ZERO, divided(there, self._block), inside)
+
+
+def run_in(count: int) -> int:
+    """Return how many neighbours go to one of so many slots at once."""
+    return min(_RUN, count)
 
 
 def slot_of(place: ir.Expr, count: int) -> ir.Expr:
     """Return which of so many slots what is numbered so goes to."""
-    size = min(ir.CLASS, count)
-    run = ir.apply("floor_divide", place, ir.literal(size * _EACH, ir.INDEX))
-    which = ir.apply("remainder", run, ir.literal(count // size, ir.INDEX))
-    return which * size + ir.apply("remainder", place, ir.literal(size, ir.INDEX))
+    run = ir.apply("floor_divide", place, ir.literal(run_in(count), ir.INDEX))
+    return ir.apply("remainder", run, ir.literal(count, ir.INDEX))
 
 
-def turns_in_block(block: ir.Expr, slot: ir.Expr, count: int) -> tuple[ir.Expr, ir.Expr, int]:
-    """Return where in a block of `count` neighbours the turns of a slot begin, if any do, and how many are there."""
-    size = min(ir.CLASS, count)
-    run, classes = size * _EACH, count // size
-    which, number = [
-        ir.apply(op, slot, ir.literal(size, ir.INDEX)) for op in ("floor_divide", "remainder")
-    ]
-    runs = ir.apply("floor_divide", block * count, ir.literal(run, ir.INDEX))
-    past = ir.apply("remainder", runs, ir.literal(classes, ir.INDEX))
-    ahead = ir.apply("remainder", which + classes - past, ir.literal(classes, ir.INDEX))
-    there = ir.compare("less", ahead, ir.literal(max(count // run, 1), ir.INDEX))
-    return ahead * run + number, there, min(run, count) // size
+def run_in_block(block: ir.Expr, slot: ir.Expr, count: int) -> tuple[ir.Expr, ir.Expr]:
+    """Return where in a block of `count` neighbours the run of a slot begins, and whether it has one there."""
+    run = run_in(count)
+    each = count // run
+    past = ir.apply("remainder", block * each, ir.literal(count, ir.INDEX))
+    ahead = ir.apply("remainder", slot + count - past, ir.literal(count, ir.INDEX))
+    return ahead * run, ir.compare("less", ahead, ir.literal(each, ir.INDEX))
+
+
+_LEVELS = ("slot", "class", "warp")
 
 
 class Slots:
@@ -161,44 +199,69 @@ class Slots:
 
     def __init__(self, name: str, count: int, span: Span, which: ir.Expr | None = None) -> None:
         self._name = name
-        self._class, self._number = ir.index(f"{name}_class"), ir.index(f"{name}_number")
-        self._size = min(ir.CLASS, count)
-        self._turns = Turns(name, count, span, which or self._class, self._number)
+        self._sizes = ir.levels(count)
+        self._indices = [ir.index(f"{name}_{level}") for level in _LEVELS[: len(self._sizes)]]
+        slot: ir.Expr = self._indices[0]
+        if which is not None:
+            slot = which * self._sizes[0] + slot
+        else:
+            for index, below in zip(self._indices[1:], accumulate(self._sizes, mul), strict=False):
+                slot = index * below + slot
+        self._turns = Turns(name, count, span, slot)
         self.place = self._turns.place
-        runs = divided(span[1] - span[0], self._size * _EACH)
-        self._classes = smaller(runs, ir.literal(count // self._size, ir.INDEX))
+        whole = run_in(count) * prod(self._sizes[:-1])
+        filled = divided(span[1] - span[0], whole)
+        self._filled = smaller(filled, ir.literal(self._sizes[-1], ir.INDEX))
 
     def slot(self, total: Total) -> Total:
         """Return the slot of a total that takes in what has its turn."""
         return total.part(f"{self._name}_slot")
 
-    def joined(self, totals: Sequence[Total], work: Iterable[ir.Statement]) -> list[ir.Statement]:
-        """Return the loops that join all slots to totals; `work` takes what has its turn into the slot."""
-        parts = [total.part(f"{self._name}_class") for total in totals]
-        inside: tuple[ir.Statement, ...] = (
-            *[part.begin() for part in parts],
-            self._joined(parts, list(map(self.slot, totals)), work),
-            *_each_joined(totals, parts),
-        )
-        return [ir.Loop(self._class, ZERO, self._classes, inside)]
-
-    def joined_in_class(self, totals: Sequence[Total], work: Iterable[ir.Statement]) -> ir.Loop:
-        """Return the loops that join the slots of one class to totals."""
-        return self._joined(totals, list(map(self.slot, totals)), work)
-
-    def _joined(
-        self, totals: Sequence[Total], slots: Sequence[Total], work: Iterable[ir.Statement]
+    def joined(
+        self,
+        totals: Sequence[Total],
+        work: Iterable[ir.Statement],
+        before: Iterable[ir.Statement] = (),
+        after: Iterable[ir.Statement] = (),
     ) -> ir.Loop:
-        inside: tuple[ir.Statement, ...] = (
-            *[slot.begin() for slot in slots],
-            self._turns.loops(work),
-            *_each_joined(totals, slots),
-        )
-        return ir.Loop(self._number, ZERO, ir.literal(self._size, ir.INDEX), inside)
+        """Return the loops that join all slots to totals; `work` takes what has its turn into the slot.
 
+        `before` and `after` are what is done for each run.
+        """
+        inside = self._turns.loops(work, before, after)
+        last = len(self._sizes) - 1
+        for level in range(last):
+            into = self._parts(level + 1, totals)
+            inside = self._level(level, totals, into, inside)
+        return self._level(last, totals, totals, inside, self._filled)
 
-def _each_joined(totals: Sequence[Total], parts: Sequence[Total]) -> list[ir.Statement]:
-    return [total.take(part.variable) for total, part in zip(totals, parts, strict=True)]
+    def joined_in_class(
+        self,
+        totals: Sequence[Total],
+        work: Iterable[ir.Statement],
+        before: Iterable[ir.Statement] = (),
+        after: Iterable[ir.Statement] = (),
+    ) -> ir.Loop:
+        """Return the loops that join the slots of one class to totals."""
+        return self._level(0, totals, totals, self._turns.loops(work, before, after))
+
+    def _parts(self, level: int, totals: Sequence[Total]) -> list[Total]:
+        return [total.part(f"{self._name}_{_LEVELS[level]}") for total in totals]
+
+    def _level(
+        self,
+        level: int,
+        totals: Sequence[Total],
+        into: Sequence[Total],
+        inside: ir.Statement,
+        count: ir.Expr | None = None,
+    ) -> ir.Loop:
+        """Return the loop that joins the parts of a level, which `inside` fills."""
+        parts = self._parts(level, totals)
+        joins = [total.take(part.variable) for total, part in zip(into, parts, strict=True)]
+        stop = ir.literal(self._sizes[level], ir.INDEX) if count is None else count
+        statements = (*[part.begin() for part in parts], inside, *joins)
+        return ir.Loop(self._indices[level], ZERO, stop, statements)
 
 
 def divided(count: ir.Expr, by: int) -> ir.Expr:

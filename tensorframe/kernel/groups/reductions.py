@@ -5,6 +5,8 @@ All of them add what `order.py` says, so that the form tells in no result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, finish_pass
 from tensorframe.kernel.forms.parts import begin_joining
@@ -12,6 +14,7 @@ from tensorframe.kernel.groups.order import (
     Order,
     Slots,
     is_ordered,
+    runs_of,
     slot_of,
 )
 from tensorframe.kernel.groups.team import (
@@ -66,10 +69,12 @@ def _by_team(
 ) -> list[ir.Statement]:
     """Return the loops of a pass over a row, or a chunk of it, and the joining of slots."""
     set_indices(form, row, team.place)
-    work = (*taken(form, totals), *stored(form, number))
+    runs = runs_of(form, totals)
+    work = (*taken(form, runs.totals), *stored(form, number))
     if not work:
         return []
-    return [*begun(totals), team.along(work), *map(team.combined, totals.values())]
+    loop = team.along(work, runs.before, runs.after)
+    return [*begun(totals), loop, *map(team.combined, totals.values())]
 
 
 def _row_in_chunks(form: Form, number: int, numbers: Numbers) -> list[ir.Statement]:
@@ -144,23 +149,23 @@ def _in_slots(form: Form, number: int, row: ir.Expr, numbers: Numbers) -> list[i
     if order.chunks == 1:
         slots = Slots("k", order.slots, numbers.row)
         work = _taken_in_slots(form, number, row, slots, totals)
-        return [*begun(totals), *slots.joined([*totals.values()], work)]
+        return [*begun(totals), slots.joined([*totals.values()], *work)]
     several = Slots("chunk", order.lanes, numbers.all_chunks)
     slots = Slots("k", order.slots, numbers.span(several.place))
     parts = parts_of(totals, "chunk")
     work = _taken_in_slots(form, number, row, slots, parts)
     own = {value: several.slot(total) for value, total in totals.items()}
-    inside = (*begun(parts), *slots.joined([*parts.values()], work), *joined(own, parts))
-    return [*begun(totals), *several.joined([*totals.values()], inside)]
+    inside = (*begun(parts), slots.joined([*parts.values()], *work), *joined(own, parts))
+    return [*begun(totals), several.joined([*totals.values()], inside)]
 
 
 def _taken_in_slots(
     form: Form, number: int, row: ir.Expr, slots: Slots, totals: Totals
-) -> list[ir.Statement]:
-    """Return the work of a pass for the element whose turn it is."""
+) -> tuple[Sequence[ir.Statement], Sequence[ir.Statement], Sequence[ir.Statement]]:
+    """Return the work of a pass for the element whose turn it is, and what is done before each run and after it."""
     set_indices(form, row, slots.place)
-    own = {value: slots.slot(total) for value, total in totals.items()}
-    return [*taken(form, own), *stored(form, number)]
+    runs = runs_of(form, {value: slots.slot(total) for value, total in totals.items()})
+    return [*taken(form, runs.totals), *stored(form, number)], runs.before, runs.after
 
 
 def row_parts(form: Form, order: Order) -> tuple[ir.Statement, ...]:
@@ -190,7 +195,7 @@ def column_parts(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     work = _taken_in_slots(form, 0, row, slots, totals)
     statements = (
         *begun(totals),
-        slots.joined_in_class([*totals.values()], work),
+        slots.joined_in_class([*totals.values()], *work),
         *_partial_stores(form, part, totals),
     )
     return (ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GRID),)
@@ -201,9 +206,12 @@ def _partial_stores(form: Form, part: ir.Expr, totals: Totals) -> list[ir.Statem
 
 
 def joined_parts(
-    form: Form, order: Order, each: int, *, in_groups: bool
+    form: Form, order: Order, each: Sequence[int], *, in_groups: bool
 ) -> tuple[ir.Statement, ...]:
-    """The totals of chunks, each of which has so many parts, joined, and what is computed from the results."""
+    """The totals of chunks joined, and what is computed from the results.
+
+    A chunk has parts of so many parts `each`, those that are next to each other first; none where it is whole.
+    """
     row, _, height, chunks = begin_joining(form, order.chunks)
     totals = {value: total_of(form, value) for value in form.partials}
     span = (ZERO, chunks, order.chunks)
@@ -215,7 +223,7 @@ def joined_parts(
         slots = Slots("chunk", order.lanes, span)
         own = {value: slots.slot(total) for value, total in totals.items()}
         work = _chunk_joined(form, own, slots.place, row, height, each)
-        statements = slots.joined([*totals.values()], work)
+        statements = [slots.joined([*totals.values()], work)]
     finish_pass(form, 0)
     stores = form.row_stores()
     ends = by_one_lane(stores) if in_groups else stores
@@ -230,20 +238,20 @@ def _chunk_joined(
     chunk: ir.Expr,
     row: ir.Expr,
     height: ir.Expr,
-    each: int,
+    each: Sequence[int],
 ) -> list[ir.Statement]:
-    """Return the statements that take the total of a chunk, which has so many parts, into totals."""
-    if each == 1:
+    """Return the statements that take the total of a chunk, which has parts, into totals."""
+    if not each:
         return [
             total.take(ir.load(form.partials[value], chunk * height + row))
             for value, total in totals.items()
         ]
-    part = ir.index("part")
-    wholes = {value: total.part("whole") for value, total in totals.items()}
-    place = (chunk * each + part) * height + row
-    work = [whole.take(ir.load(form.partials[value], place)) for value, whole in wholes.items()]
+    size = each[-1]
+    part = ir.index(f"part{len(each)}")
+    wholes = {value: total.part(f"whole{len(each)}") for value, total in totals.items()}
+    work = _chunk_joined(form, wholes, chunk * size + part, row, height, each[:-1])
     return [
-        *[whole.begin() for whole in wholes.values()],
-        ir.Loop(part, ZERO, ir.literal(each, ir.INDEX), tuple(work)),
-        *[total.take(wholes[value].variable) for value, total in totals.items()],
+        *begun(wholes),
+        ir.Loop(part, ZERO, ir.literal(size, ir.INDEX), tuple(work)),
+        *joined(totals, wholes),
     ]

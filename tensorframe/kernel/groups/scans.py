@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, finish_pass
 from tensorframe.kernel.groups.blocks import Blocks, Scan, Steps, scan_of
-from tensorframe.kernel.groups.order import Order, is_ordered
+from tensorframe.kernel.groups.order import Order, is_ordered, runs_of
 from tensorframe.kernel.groups.reductions import column_pass, in_turn
 from tensorframe.kernel.groups.team import (
     Team,
@@ -47,7 +47,10 @@ def _pass(
         form.body.define_element(value, form.finished(value, scan.result.variable))
     ordered = {value: total for value, total in totals.items() if total.how.ordered}
     for value, total in ordered.items():
-        work += blocks.added(total, total.how.take(form.body.operand(value, 0)))
+        runs = runs_of(form, {value: total})
+        run = runs.totals[value]
+        element = run.how.take(form.body.operand(value, 0))
+        work += blocks.added(run, element, runs.before, runs.after)
     free = {value: total for value, total in totals.items() if value not in ordered}
     others = [*taken(form, free), *stored(form, number)]
     if others:

@@ -138,18 +138,13 @@ class Team:
             count = ir.literal(slots, ir.INDEX)
             self.slot = ir.apply("remainder", self._lane, count)
             self.row = self.index * self.rows + ir.apply("floor_divide", self._lane, count)
-        self._turns = self._turns_in_order() if ordered else None
+        self._turns = Turns("k", slots, span, self.slot) if ordered else None
         if self._turns is not None:
             self.place = self._turns.place
         elif self.rows > 1:
             self.place = self.slot + ir.index("turn") * slots
         else:
             self.place = ir.index("k")
-
-    def _turns_in_order(self) -> Turns:
-        size = ir.literal(min(ir.CLASS, self._slots), ir.INDEX)
-        which, number = [ir.apply(op, self.slot, size) for op in ("floor_divide", "remainder")]
-        return Turns("k", self._slots, self._span, which, number)
 
     def all(self, *statements: ir.Statement) -> ir.Loop:
         """Return statements for every thread."""
@@ -172,10 +167,18 @@ class Team:
             return by_one_lane(statements)
         return [self.each(ir.If(ir.compare("equal", self.slot, ZERO), tuple(statements)))]
 
-    def along(self, work: Sequence[ir.Statement]) -> ir.Loop:
-        """Return the loop over elements that are `work` for the threads of a row."""
+    def along(
+        self,
+        work: Sequence[ir.Statement],
+        before: Sequence[ir.Statement] = (),
+        after: Sequence[ir.Statement] = (),
+    ) -> ir.Loop:
+        """Return the loop over elements that are `work` for the threads of a row.
+
+        `before` and `after` are what is done for each run of elements, which only ordered ones have.
+        """
         if self._turns is not None:
-            return self.each(self._turns.loops(work))
+            return self.each(self._turns.loops(work, before, after))
         first, last, _ = self._span
         if self.rows == 1:
             return ir.Loop(ir.index("k"), first, last, tuple(work), over=ir.ParallelAxis.LANES)

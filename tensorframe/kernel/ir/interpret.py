@@ -186,7 +186,7 @@ def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -
 
 
 def _combined(combination: ir.Combine, values: Sequence[Array]) -> Array:
-    """Return the values of neighbouring threads, joined class by class."""
+    """Return the values of neighbouring threads, joined level by level."""
 
     def one_by_one(values: Sequence[Array]) -> Array:
         return reduce(
@@ -196,8 +196,10 @@ def _combined(combination: ir.Combine, values: Sequence[Array]) -> Array:
             values,
         )
 
-    starts = range(0, len(values), ir.CLASS)
-    return one_by_one([one_by_one(values[first : first + ir.CLASS]) for first in starts])
+    for size in ir.levels(len(values)):
+        starts = range(0, len(values), size)
+        values = [one_by_one(values[first : first + size]) for first in starts]
+    return values[0]
 
 
 @dataclass(slots=True)

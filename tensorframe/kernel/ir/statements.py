@@ -108,8 +108,8 @@ class Combine:
     """Join the values that `variable` has in the threads of a group: afterwards all of them have the result.
 
     `joined` is the expression of two values, `variable` and `other`. All threads of a group come here together. The
-    order is given: the values of each `CLASS` neighbouring threads are joined first, then their results, one after the
-    other. With a `width`, so many neighbouring threads have a result of their own.
+    order is given by `levels`: the values of neighbours are joined, one after the other, then the results of these.
+    With a `width`, so many neighbouring threads have a result of their own.
     """
 
     variable: Variable
@@ -118,8 +118,18 @@ class Combine:
     width: int = 0
 
 
-# neighbouring threads whose values are joined first
-CLASS = 8
+# neighbouring threads whose values are joined first, and those that share values without memory, where any do
+CLASS, WARP = 8, 32
+
+
+def levels(width: int) -> list[int]:
+    """Return how many neighbours are joined, and how many of their results then, until there is one of so many."""
+    sizes = [min(CLASS, width)]
+    for most in (WARP // CLASS, width):
+        width //= sizes[-1]
+        if width > 1:
+            sizes.append(min(most, width))
+    return sizes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
