@@ -12,6 +12,7 @@ from tensorframe import backends as backends
 from tensorframe import config as config
 from tensorframe import dtypes as dtypes
 from tensorframe import errors as errors
+from tensorframe import extensions as extensions
 from tensorframe import nn as nn
 from tensorframe import optim as optim
 from tensorframe import sparse as sparse

@@ -11,6 +11,7 @@ import numpy as np
 
 import tensorframe as tfr
 from tensorframe.backends.discovery import columns, table
+from tensorframe.backends.extension_points import EXTENSION, extension_row
 from tensorframe.frontend import smoke
 
 
@@ -24,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"tensorframe {tfr.__version__}, {python}\n")
     diagnosis = tfr.doctor()
     print(table(diagnosis.probes))
+    if diagnosis.extensions:
+        print("\n" + "\n".join(columns([EXTENSION, *map(extension_row, diagnosis.extensions)])))
     devices = [info for probe in diagnosis.probes for info in probe.devices]
     trials = [smoke.attempt(info.device) for info in devices if info.capabilities.executes]
     print("\nsum(sin(x) * x + exp(-x * x), axis=1) of 64 x 500 numbers, computed a second time")

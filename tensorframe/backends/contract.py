@@ -1,4 +1,4 @@
-"""The contract of backends: its version, and what a plug-in says of itself.
+"""The contract of plug-ins: its version, and what one says of itself.
 
 A plug-in is written for a version of the interface `(major, minor)`. It fits as long as the major number is this one's,
 and the minor number is not above it: minor versions add methods with defaults, major versions may change any.
@@ -12,7 +12,7 @@ from typing import Any, Final
 from tensorframe.errors import ArgumentError
 from tensorframe.quick_dataclasses import dataclass
 
-INTERFACE_VERSION: Final = (1, 0)
+INTERFACE_VERSION: Final = (1, 1)
 
 PACKAGE = "tensorframe-lazy"
 _UNSAID = "UNKNOWN"  # what old tools wrote into metadata
@@ -74,12 +74,15 @@ def _refuse(name: str, wanted: str, got: object) -> None:
     raise ArgumentError(f"About: {name} is {wanted}, got {got!r:.80}")
 
 
-def misfit(about: About | None, package: str) -> tuple[str, str] | None:
-    """Return why a package's backend does not fit this interface, and what to do; None if it does."""
+def misfit(about: About | None, package: str, contract: str = "backends") -> tuple[str, str] | None:
+    """Return why what a package brings does not fit this interface, and what to do; None if it does.
+
+    `contract` is what the interface is called in messages: that of backends, or of extensions.
+    """
     ours = show_version(INTERFACE_VERSION)
     if about is None or about.interface is None:
         reason = (
-            "it does not say for which version of the interface of backends it was written: "
+            f"it does not say for which version of the interface of {contract} it was written: "
             f"about = About(interface={INTERFACE_VERSION})"
         )
         return reason, f"pip install --upgrade {package}"
@@ -87,7 +90,7 @@ def misfit(about: About | None, package: str) -> tuple[str, str] | None:
     if major == INTERFACE_VERSION[0] and minor <= INTERFACE_VERSION[1]:
         return None
     newer = about.interface > INTERFACE_VERSION
-    reason = f"it was written for version {major}.{minor} of the interface of backends, and this is {ours}"
+    reason = f"it was written for version {major}.{minor} of the interface of {contract}, and this is {ours}"
     return reason, f"pip install --upgrade {PACKAGE if newer else package}"
 
 

@@ -93,10 +93,15 @@ def plug_in_line(probe: Found) -> str:
     """Return what is known of a plug-in, in a line; empty for what is none."""
     if probe.about is None:
         return ""
-    cells = zip(_PLUG_IN, _plug_in_row(probe.name, probe.origin, probe.about), strict=True)
-    (_, name), (_, package), *said = cells
+    return line(_PLUG_IN, _plug_in_row(probe.name, probe.origin, probe.about))
+
+
+def line(headings: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a row of a table of packages' things as a sentence; a dash is a cell that says nothing."""
+    (kind, name), (_, package), *said = zip(headings, cells, strict=True)
+    origin = "" if package == "-" else f" of {package}"
     rest = [f"{heading} {cell}" for heading, cell in said if cell != "-"]
-    return ", ".join([f"{name} of {package}", *rest])
+    return ", ".join([f"{kind}: {name}{origin}", *rest])
 
 
 def _missing_row(probe: Found) -> tuple[str, str, str]:

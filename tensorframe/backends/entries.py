@@ -194,10 +194,15 @@ def _make(entry: Entry, point: EntryPoint) -> Any:
 
 def _refusal(entry: Entry, backend: type[Backend] | Backend) -> Failure | None:
     entry.about = backend.about
-    reason = misfit(backend.about, entry.origin)
+    return refusal(backend.about, entry.origin)
+
+
+def refusal(about: About | None, package: str, contract: str = "backends") -> Failure | None:
+    """Return why what a package brings is refused: the version, or what it needs; None if it fits."""
+    reason = misfit(about, package, contract)
     if reason is not None:
         return Failure(*reason)
-    missing = [module for module in (backend.about or About()).needs if not is_installed(module)]
+    missing = [module for module in (about or About()).needs if not is_installed(module)]
     if missing:
         return Failure(f"it needs {', '.join(missing)}, which is not installed")
     return None

@@ -10,25 +10,51 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 from math import isfinite, isnan
+from typing import Any
 
 from tensorframe.codegen.text import Text
 from tensorframe.codegen.wide_loops import Side, WideLoops, alignment_of
 from tensorframe.codegen.words import origin, parameters
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
 from tensorframe.kernel import ir
+from tensorframe.ops.printed import FUNCTIONS, Printed, suffix
 from tensorframe.quick_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
+class Bodies:
+    """What the bodies of users' own kernels take of a C dialect beside what generated kernels do."""
+
+    numbers: Mapping[str, str]
+    """Dtype -> how a number is made of a word {low}, and of the one behind it, {high}."""
+    local: str
+    """The type of a pointer to memory of {type} that a group shares."""
+    function: str
+    """What the declaration of a function of its own begins with."""
+    prelude: str = ""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """Dtype -> the type of an element, where it is another one, or the dialect has none."""
+    reserved: frozenset[str] = frozenset()
+    """Names that users cannot have."""
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a C dialect spells what the language leaves open."""
+    """How a C dialect spells what the language leaves open.
+
+    Another package's is announced under its `name` in the group `tensorframe.dialects`: `explain(source=name)` prints
+    kernels in it, `raw_kernel` and `ElementwiseOp` take texts in it, and devices run it whose
+    `Capabilities.language` is that name.
+    """
 
     name: str
     types: dict[str, str]  # dtype -> the type of a value
     stored: dict[str, str]  # dtype -> the type of an element in memory
     suffixes: dict[str, str]  # dtype -> what follows a literal
     prelude: str
-    signature: str  # of a kernel named {name} with {operands} and a struct of {count} words
+    signature: (
+        str  # of a kernel {name} with {operands}, and {argument}: a struct {words} of {count} words
+    )
     operand: str  # {const}{type} {name}
     shared: str  # declaration of {count} elements of {type} called {name}
     barrier: str
@@ -44,6 +70,9 @@ class Dialect:
     )  # functions, printed where they are used
     # narrow dtypes that it has in memory: how an element is loaded ({buffer}, {at}) and stored ({value})
     narrow: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    title: str = ""  # what people call it, if not by its name
+    bodies: Bodies | None = None  # without them it takes no raw kernels
+    about: Any = None  # of a package's own: for which version of the interface it was written
 
 
 _INFIX = {
@@ -92,6 +121,7 @@ class _Printer(WideLoops):
     def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
         super().__init__(kernel)
         self._dialect = dialect
+        self._own: dict[str, str] = {}  # functions of other packages' rows, by name
         self.lane, self.grid = dialect.lane, dialect.grid
 
     def printed(self) -> Text:
@@ -120,13 +150,14 @@ class _Printer(WideLoops):
         last = parameters(kernel)[-1]
         shape = {"operands": ", ".join(operands), "count": last.word + last.words}
         name = "k_" + sha256(f"{shape}{kernel.lanes}{body}".encode()).hexdigest()[:16]
-        signature = dialect.signature.format(name=name, lanes=kernel.lanes, **shape)
+        words = {"words": f"words_of_{name}", "argument": "w"}
+        signature = dialect.signature.format(name=name, lanes=kernel.lanes, **words, **shape)
         helpers = "".join(self._helpers(body))
         return Text(name, f"{dialect.prelude}{helpers}\n{signature}\n{{\n{body}}}\n")
 
     def _helpers(self, text: str) -> list[str]:
         """Return the functions that a text needs, those that they need before them."""
-        known = self._dialect.helpers
+        known = {**self._dialect.helpers, **self._own}
         helpers: dict[str, None] = {}
 
         begun: set[str] = set()  # one that is spelled in two ways has its own name in it
@@ -299,8 +330,18 @@ class _Printer(WideLoops):
             return self._cast(expr, operands[0])
         if op == "bitcast":
             return f"as_{dtype.name}({operands[0]})"
+        if op in FUNCTIONS:
+            return f"{self._function(FUNCTIONS[op], dtype)}({', '.join(operands)})"
         # of the prelude, which has one for each dtype
         return f"{op}_{expr.arguments[0].dtype.name}({', '.join(operands)})"
+
+    def _function(self, function: Printed, dtype: DType) -> str:
+        """Return the name of the function that another package's row is, declared with the helpers."""
+        kind, name = self.type(dtype), f"{function.call}_{suffix(dtype)}"
+        taken = ", ".join([f"{kind} {parameter}" for parameter in function.parameters])
+        body = function.body(self._dialect.name, kind)
+        self._own[name] = f"HELPER {kind} {name}({taken}) {{\n{body}\n}}\n"
+        return name
 
     def _wrap(self, dtype: DType, sign: str, operands: list[str]) -> str:
         if dtype in FLOAT or (dtype.kind == "u" and dtype.itemsize >= 4):

@@ -5,7 +5,7 @@ Warps have 32 threads in CUDA and 32 or 64 in HIP: shuffles among 32 neighbours 
 
 from __future__ import annotations
 
-from tensorframe.codegen.c import Dialect
+from tensorframe.codegen.c import Bodies, Dialect
 from tensorframe.codegen.prelude import helpers
 from tensorframe.kernel import ir
 
@@ -84,16 +84,37 @@ HELPER int dot4_uint32(unsigned int x, unsigned int y) {{ return __dp4a((int)x, 
 
 PRELUDE = _PRELUDE + "".join(_HELPERS.values())
 
+_WIDE = "(((unsigned long long){high} << 32) | {low})"
+_RESERVED = """
+alignas alignof and and_eq asm bitand bitor catch char16_t char32_t class compl constexpr const_cast decltype delete
+dynamic_cast explicit export friend mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+protected public reinterpret_cast static_assert static_cast template this thread_local throw try typeid typename using
+virtual wchar_t xor xor_eq threadIdx blockIdx blockDim gridDim warpSize
+"""
+_BODIES = Bodies(
+    numbers={
+        "float32": "__int_as_float((int){low})",
+        "float64": f"__longlong_as_double((long long){_WIDE})",
+        "int64": f"(long long){_WIDE}",
+        "uint64": _WIDE,
+    },
+    local="{type}*",
+    function="static __device__ inline void",
+    types={"complex64": "float2", "complex128": "double2"},
+    reserved=frozenset(_RESERVED.split()),
+)
+
 DIALECT = Dialect(
     name="cuda",
+    title="CUDA C++",
     types=TYPES,
     stored=TYPES | {"bool": "unsigned char"},
     suffixes={"uint32": "u", "int64": "ll", "uint64": "ull"},
     prelude=PRELUDE,
     signature=(
-        "struct words_of_{name} {{ unsigned int at[{count}]; }};\n"
+        "struct {words} {{ unsigned int at[{count}]; }};\n"
         'extern "C" __global__ void __launch_bounds__({lanes})\n'
-        "{name}({operands}, const words_of_{name} w)"
+        "{name}({operands}, const {words} {argument})"
     ),
     operand="{const}{type}* __restrict__ {name}",
     shared="__shared__ {type} {name}[{count}];",
@@ -105,4 +126,5 @@ DIALECT = Dialect(
     pointer="{const}{type}*",
     address="unsigned long long",
     subgroup=ir.WARP,
+    bodies=_BODIES,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe.codegen.c import Dialect
+from tensorframe.codegen.c import Bodies, Dialect
 from tensorframe.codegen.prelude import helpers
 
 TYPES = {
@@ -49,6 +49,29 @@ _DOUBLE = """\
 #define FUSED_float64(x, y, z) ((x) * (y) + (z))
 #endif
 """
+_WIDE = "(((ulong){high} << 32) | {low})"
+_RESERVED = """
+half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t quad complex imaginary pipe kernel global local
+constant private generic read_only write_only read_write event_t image1d_t image2d_t image3d_t sampler_t barrier
+"""
+_BODIES = Bodies(
+    numbers={
+        "float32": "as_float({low})",
+        "float64": f"as_double({_WIDE})",
+        "int64": f"as_long({_WIDE})",
+        "uint64": _WIDE,
+    },
+    local="__local {type}*",
+    function="static inline void",
+    prelude="""\
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#pragma OPENCL FP_CONTRACT OFF
+""",
+    types={"float64": "double", "bool": "uchar", "complex64": "float2", "complex128": "double2"},
+    reserved=frozenset(_RESERVED.split()),
+)
 
 
 def dialect(*, double: bool) -> Dialect:
@@ -56,15 +79,16 @@ def dialect(*, double: bool) -> Dialect:
     reals = ("float32", "float64") if double else ("float32",)
     return Dialect(
         name="opencl",
+        title="OpenCL C",
         types=TYPES,
         stored=TYPES | {"bool": "uchar", "float16": "half"},
         suffixes={"uint32": "u", "int64": "l", "uint64": "ul"},
         prelude=_PRELUDE + (_DOUBLE if double else ""),
         helpers=helpers(TYPES, reals) | {"dot4_uint32": _DOT},
         signature=(
-            "typedef struct {{ uint at[{count}]; }} words_of;\n"
+            "typedef struct {{ uint at[{count}]; }} {words};\n"
             "__kernel __attribute__((reqd_work_group_size({lanes}, 1, 1)))\n"
-            "void {name}({operands}, const words_of w)"
+            "void {name}({operands}, const {words} {argument})"
         ),
         operand="__global {const}{type}* restrict {name}",
         shared="__local {type} {name}[{count}];",
@@ -76,4 +100,5 @@ def dialect(*, double: bool) -> Dialect:
         pointer="__global {const}{type}*",
         address="size_t",
         narrow={"float16": ("vload_half({at}, {buffer})", "vstore_half({value}, {at}, {buffer})")},
+        bodies=_BODIES,
     )

@@ -87,6 +87,7 @@ class _Printer(WgslExpressions, Joining):
             ],
             *self.shared.values(),
             functions(self.used, self._dialect, self._word(self._zero)),
+            *self.own.values(),
         ]
         above = "".join(parts)
         name = "k_" + sha256(f"{above}{kernel.lanes}{body}".encode()).hexdigest()[:16]

@@ -10,6 +10,7 @@ from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.words import origin
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float16, float64, wide_of
 from tensorframe.kernel.ir import Apply, Literal, Load, Role
+from tensorframe.ops.printed import FUNCTIONS, Printed
 
 TYPES = {
     "bool": "bool",
@@ -25,7 +26,7 @@ TYPES = {
     "float64": "f64",
 }
 TYPES |= {dtype.name: TYPES[wide_of(dtype).name] for dtype in NARROW}
-_SUFFIXES = {"i32": "i", "u32": "u", "i64": "li", "u64": "lu", "f32": "f", "f64": "lf"}
+SUFFIXES = {"i32": "i", "u32": "u", "i64": "li", "u64": "lu", "f32": "f", "f64": "lf"}
 _INFIX = {
     "bitwise_and": "&",
     "bitwise_or": "|",
@@ -48,6 +49,7 @@ class WgslExpressions(Expressions):
     def __init__(self, dialect: Wgsl) -> None:
         self._dialect = dialect
         self.used: dict[str, None] = {}
+        self.own: dict[str, str] = {}  # functions of other packages' rows, by name
 
     def name(self, name: str) -> str:
         """Return a name that WGSL allows."""
@@ -79,7 +81,7 @@ class WgslExpressions(Expressions):
         kind = TYPES[literal.dtype.name]
         if literal.dtype in FLOAT:
             return self._float(float(literal.dtype.type(literal.value.real)), kind)
-        value, suffix = int(literal.value.real), _SUFFIXES[kind]
+        value, suffix = int(literal.value.real), SUFFIXES[kind]
         if value == -(2 ** (8 * literal.dtype.itemsize - 1)) and literal.dtype.itemsize >= 4:
             # the number without its sign is out of range
             return f"({value + 1}{suffix} - 1{suffix})"
@@ -88,7 +90,7 @@ class WgslExpressions(Expressions):
     def _float(self, value: float, kind: str) -> str:
         """Return a number by its digits; zeros, with which compilers cut products short, and what is none, by bits."""
         if isfinite(value) and value:
-            text = f"{value.hex()}{_SUFFIXES[kind]}"
+            text = f"{value.hex()}{SUFFIXES[kind]}"
             return f"({text})" if value < 0 else text
         bits = "7fc" if isnan(value) else "7f8" if value else "000"
         if kind == "f64":
@@ -129,10 +131,22 @@ class WgslExpressions(Expressions):
             return f"{op}({operands[0]})"
         if op == "abs":
             return self._absolute(dtype, operands[0])
+        if op in FUNCTIONS:
+            return self._kept(
+                f"{self._function(FUNCTIONS[op], kind)}({', '.join(operands)})", dtype
+            )
         divisor = expr.arguments[-1]
         if op in _DIVIDES and kind[0] == "u" and isinstance(divisor, Literal) and divisor.value:
             return f"({operands[0]} {_DIVIDES[op]} {operands[1]})"
         return self._called(op, kind, dtype, operands)
+
+    def _function(self, function: Printed, kind: str) -> str:
+        """Return the name of the function that another package's row is, declared before the kernel."""
+        name = f"{function.call}_{kind}"
+        taken = ", ".join([f"{parameter}: {kind}" for parameter in function.parameters])
+        body = function.body("wgsl", kind)
+        self.own[name] = f"fn {name}({taken}) -> {kind} {{\n{body}\n}}\n"
+        return name
 
     def _called(self, op: str, kind: str, dtype: DType, operands: list[str]) -> str:
         """Return the call of a function of the prelude, which has one for each type."""
@@ -166,7 +180,7 @@ class WgslExpressions(Expressions):
 
     def _negative(self, dtype: DType, operand: str) -> str:
         if dtype.kind == "u":
-            return self._cut(dtype, f"(0{_SUFFIXES[TYPES[dtype.name]]} - {operand})")
+            return self._cut(dtype, f"(0{SUFFIXES[TYPES[dtype.name]]} - {operand})")
         return f"(-{operand})" if dtype in FLOAT else self._cut(dtype, f"(-{operand})")
 
     def _absolute(self, dtype: DType, operand: str) -> str:
@@ -200,10 +214,10 @@ class WgslExpressions(Expressions):
         if target in NARROW:
             return f"{self._use(f'round_{target.name}')}({operand})"
         if source == bool_:
-            suffix = _SUFFIXES[wanted]
+            suffix = SUFFIXES[wanted]
             return f"select(0{suffix}, 1{suffix}, {operand})"
         if target == bool_:
-            zero = f"0{_SUFFIXES[kind]}"
+            zero = f"0{SUFFIXES[kind]}"
             return f"(!({operand} == {zero}))" if source in FLOAT else f"({operand} != {zero})"
         if kind == wanted:
             narrower = source.itemsize > target.itemsize or source.kind != target.kind

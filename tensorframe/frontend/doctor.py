@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorframe.backends import amd, nvidia
-from tensorframe.backends.discovery import discover, plug_in_line
+from tensorframe.backends.discovery import discover, line, plug_in_line
 from tensorframe.backends.entries import clashes, is_installed
+from tensorframe.backends.extension_points import EXTENSION, Listed, extension_row, listed
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import VARIABLE, default_device
 from tensorframe.backends.remedies import extra, remedies
@@ -45,6 +46,8 @@ class Diagnosis(Page):
     probes: tuple[Found, ...]
     """What every backend finds."""
     findings: tuple[Finding, ...]
+    extensions: tuple[Listed, ...] = ()
+    """What packages add beside devices, whether or not it works."""
 
     @property
     def usable(self) -> tuple[Device, ...]:
@@ -55,7 +58,8 @@ class Diagnosis(Page):
     def __str__(self) -> str:
         usable = ", ".join(map(str, self.usable))
         lines = [f"devices that compute: {usable}"]
-        lines += [f"plug-in: {plug_in_line(probe)}" for probe in self.probes if probe.about]
+        lines += [plug_in_line(probe) for probe in self.probes if probe.about]
+        lines += [line(EXTENSION, extension_row(extension)) for extension in self.extensions]
         return "\n".join([*lines, *map(str, self.findings)])
 
     __repr__ = __str__
@@ -70,15 +74,19 @@ def doctor() -> Diagnosis:
     >>> print(tfr.doctor())
     devices that compute: ...cpu...
     """
-    probes = discover()
-    return Diagnosis(probes, tuple(_findings(probes)))
+    probes, extensions = discover(), listed()
+    return Diagnosis(probes, tuple(_findings(probes, extensions)), extensions)
 
 
-def _findings(probes: tuple[Found, ...]) -> Iterator[Finding]:
+def _findings(probes: tuple[Found, ...], extensions: tuple[Listed, ...]) -> Iterator[Finding]:
     yield from _environment()
     yield from _cupy()
     yield from _wgpu()
     yield from _plug_ins()
+    for extension in extensions:
+        if extension.problem:
+            subject = f"{extension.point} {extension.name} ({extension.origin})"
+            yield Finding(subject, extension.problem, (extension.fix,) if extension.fix else ())
     for probe in probes:
         if probe.name == "rocm" and not probe.devices and not amd.has_driver():
             continue  # hardly anybody has that GPU, and nobody misses it

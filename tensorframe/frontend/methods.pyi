@@ -186,13 +186,13 @@ class TensorMethods:
     def explain(*self, until: None = None, source: Literal[False] = False) -> Plan:
         """Return the plan that computing `tensors` together would run: nothing is computed."""
     @overload
-    def explain(*self, until: str, source: bool = False) -> str:
+    def explain(*self, until: str, source: bool | str = False) -> str:
         """Return the plan that computing `tensors` together would run: nothing is computed."""
     @overload
-    def explain(*self, until: str | None = None, source: Literal[True]) -> str:
+    def explain(*self, until: str | None = None, source: Literal[True] | str) -> str:
         """Return the plan that computing `tensors` together would run: nothing is computed."""
     @overload
-    def explain(*self, until: str | None = None, source: bool = False) -> Plan | str:
+    def explain(*self, until: str | None = None, source: bool | str = False) -> Plan | str:
         """Return the plan that computing `tensors` together would run: nothing is computed."""
     def fill(self, /, value: Any) -> None:
         """Set every element to `value`, in place: no other tensor changes."""

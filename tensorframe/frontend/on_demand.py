@@ -82,6 +82,7 @@ NAMESPACES = {
     "char": "numpy.char",
     "ctypeslib": "numpy.ctypeslib",
     "emath": "tensorframe.frontend.numpy_names.emath",
+    "extensions": "tensorframe.extensions",
     "fft": "tensorframe.frontend.fft",
     "lib": "tensorframe.frontend.lib",
     "ma": "numpy.ma",

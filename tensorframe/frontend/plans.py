@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -15,7 +15,7 @@ from tensorframe.runtime.evaluate import plan_of, request_for
 from tensorframe.runtime.fitting import LIGHT
 from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.place import transfer_policy
-from tensorframe.schedule.plan import Plan
+from tensorframe.schedule.plan import Plan, Step
 
 if TYPE_CHECKING:
     import networkx
@@ -28,18 +28,20 @@ def explain(*tensors: Tensor, until: None = None, source: Literal[False] = False
 
 
 @overload
-def explain(*tensors: Tensor, until: str, source: bool = False) -> str: ...
+def explain(*tensors: Tensor, until: str, source: bool | str = False) -> str: ...
 
 
 @overload
-def explain(*tensors: Tensor, until: str | None = None, source: Literal[True]) -> str: ...
+def explain(*tensors: Tensor, until: str | None = None, source: Literal[True] | str) -> str: ...
 
 
 @overload
-def explain(*tensors: Tensor, until: str | None = None, source: bool = False) -> Plan | str: ...
+def explain(
+    *tensors: Tensor, until: str | None = None, source: bool | str = False
+) -> Plan | str: ...
 
 
-def explain(*tensors: Tensor, until: str | None = None, source: bool = False) -> Plan | str:
+def explain(*tensors: Tensor, until: str | None = None, source: bool | str = False) -> Plan | str:
     """Return the plan that computing `tensors` together would run: nothing is computed.
 
     The plan prints as text and carries its statistics: `kernels`, `library_calls`, `transfers`, `bytes_read`,
@@ -51,7 +53,8 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
 
     `until` names the pass to stop after (core, canonical, simplify, narrow, place, fuse, order, memory) and gives the
     text of that stage instead; another name raises ArgumentError. `source` gives the plan as text with the kernels
-    that its steps are compiled to, for operands in C order.
+    that its steps are compiled to, for operands in C order; a name of a dialect (`"opencl"`, `"cuda"`, or that of
+    another package) gives what kernels of such a device would be, which need not be here.
 
     >>> x = tfr.asarray([1.0, 2.0, 3.0])
     >>> plan = tfr.explain(tfr.sum(tfr.exp(x) * 2))
@@ -81,7 +84,7 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
     run = as_run(roots)
     request = request_for(run)
     plan = _with_stream(run, named(plan_of(request), request))
-    return "\n\n".join([str(plan), *_sources(plan)]) if source else plan
+    return "\n\n".join([str(plan), *_sources(plan, source)]) if source else plan
 
 
 def _with_stream(roots: Sequence[Node], plan: Plan) -> Plan:
@@ -94,12 +97,22 @@ def _with_stream(roots: Sequence[Node], plan: Plan) -> Plan:
     return replace(plan, stream=stream) if stream else plan
 
 
-def _sources(plan: Plan) -> Iterator[str]:
-    """Yield the text of each step that is compiled, under its number."""
+def _sources(plan: Plan, dialect: bool | str) -> Iterator[str]:
+    """Yield the text of each step that is compiled, for its own device or in a dialect, under its number."""
+    printed: Callable[[Step], str] = _own_source
+    if isinstance(dialect, str):
+        from tensorframe.backends.device.printing import dialect_called, source_in
+
+        known = dialect_called(dialect)
+        printed = lambda step: source_in(known, step.region, step.device)  # noqa: E731
     for index, step in enumerate(plan.steps):
-        text = backend_of(step.device).source(step.region, step.device)
+        text = printed(step)
         if text:
             yield f"# step {index}\n{text}"
+
+
+def _own_source(step: Step) -> str:
+    return backend_of(step.device).source(step.region, step.device)
 
 
 @method

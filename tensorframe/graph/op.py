@@ -146,6 +146,8 @@ class Op:
     vjp: Callable[..., Sequence[Any]] | NoGradient | None = None
     # machine code of such a function that reads values, see ops/user.py
     compiled: Any = None
+    # texts that some devices compute it by, in place of `expand`: see ops/printed.py
+    printed: Any = None
     # the sources of a kernel of the user's, and what their names mean: see ops/raw_kernels.py
     raw: Any = None
     double: bool = False  # computed in float64, whatever the operands are

@@ -33,7 +33,7 @@ def _problems(node: Node, *, core_only: bool, placed: bool) -> list[str]:
         problems.append("is older than one of its inputs")
     if not node.inputs:
         return problems
-    if core_only and op.expand is not None and not op.whole:
+    if core_only and op.expand is not None and not op.whole and op.printed is None:
         problems.append("is not a core op")
     if placed and op.kind is not Kind.TRANSFER:
         # numbers are arguments, at home everywhere

@@ -94,6 +94,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     figures += ["predicted"] if predicted else []
     figures += ["measured"] if measured else []
     figures += ["of limit"] if predicted and measured else []
+    figures += [text(name) for name in (rows[0].extra if rows else ())]
     yield f'<div class="steps" style="{_STEPS}"><table cellpadding="4" style="width:100%;margin:0"><thead><tr>'
     yield words(*heads, tag="th") + numbers(*figures, tag="th")
     yield "</tr></thead><tbody>"
@@ -117,6 +118,7 @@ def _figures_of(row: Row, *, predicted: bool, measured: bool) -> str:
         figures.append(text(time_text(row.step.seconds)))
     if predicted and measured:
         figures.append(_share(row, colour))
+    figures += [text(cell) for cell in row.extra.values()]
     ink = "#111" if is_bright(colour) else "#fff"
     look = f"background:{colour};color:{ink}" if row.kind != "view" else f"background:{SHADE}"
     cells = words(

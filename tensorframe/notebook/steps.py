@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tensorframe.notebook.figures import count_text
 from tensorframe.notebook.formulas import formulas_of
 from tensorframe.notebook.roofline import Prediction, predict, share_of_limit
+from tensorframe.schedule.columns import cells
 from tensorframe.schedule.plan import Plan, Step, StepKind, human_bytes
 
 
@@ -23,6 +24,8 @@ class Row:
     notes: list[str]
     prediction: Prediction | None
     share: float | None
+    extra: dict[str, str]
+    """What columns of packages say of it; the same columns for all rows of a plan."""
 
     @property
     def title(self) -> str:
@@ -53,11 +56,14 @@ def titled(name: str, step: Step) -> str:
 
 def rows_of(plan: Plan) -> list[Row]:
     """Return a row for each step."""
-    notes = plan.notes()
-    return [_row(plan, index, step, notes[index]) for index, step in enumerate(plan.steps)]
+    notes, columns = plan.notes(), cells(plan.steps)
+    return [
+        _row(plan, index, step, notes[index], {name: said[index] for name, said in columns.items()})
+        for index, step in enumerate(plan.steps)
+    ]
 
 
-def _row(plan: Plan, index: int, step: Step, notes: list[str]) -> Row:
+def _row(plan: Plan, index: int, step: Step, notes: list[str], extra: dict[str, str]) -> Row:
     kind = {StepKind.REGION: "kernel", StepKind.LIBRARY: "library call"}.get(step.kind, "transfer")
     device = str(step.device)
     if step.kind is StepKind.TRANSFER:
@@ -72,6 +78,7 @@ def _row(plan: Plan, index: int, step: Step, notes: list[str]) -> Row:
         notes,
         predict(step),
         share_of_limit(step),
+        extra,
     )
 
 

@@ -19,6 +19,7 @@ _MOST_FORMULAS = 8
 def table_of(plan: Plan) -> Table:
     """Return the steps of a plan as a table of rich, which whoever prints by rich has installed."""
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     rows = rows_of(plan)
@@ -31,6 +32,7 @@ def table_of(plan: Plan) -> Table:
         table.add_column(name, overflow="fold")
     numbers = {"moves": True, "flops": True, "predicted": predicted, "measured": measured}
     numbers["of limit"] = predicted and measured
+    numbers |= dict.fromkeys(rows[0].extra if rows else (), True)
     for name, shown in numbers.items():
         if shown:
             table.add_column(name, justify="right", no_wrap=True)
@@ -39,7 +41,7 @@ def table_of(plan: Plan) -> Table:
         cells += [time_text(row.prediction.seconds) if row.prediction else ""] if predicted else []
         cells += [time_text(row.step.seconds)] if measured else []
         cells += [share_text(row.share)] if predicted and measured else []
-        table.add_row(*_said(row), *cells)
+        table.add_row(*_said(row), *cells, *map(escape, row.extra.values()))
     return table
 
 

@@ -63,8 +63,11 @@ def _number(value: complex, dtype: DType, beside: Any) -> Any:
     return as_scalar(value, dtype)
 
 
-def user_row(formula: Formula, doc: str) -> Op:
-    """Return the row of a user's function for operands of certain dtypes, which stay as they are."""
+def user_row(formula: Formula, doc: str, vjp: Any = None, printed: Any = None) -> Op:
+    """Return the row of a user's function for operands of certain dtypes, which stay as they are.
+
+    `vjp` is its rule for gradients, where there is one, and `printed` the texts that some devices run in its place.
+    """
     cost = sum([instruction.op.cost for instruction in formula.instructions if instruction.op is not CONSTANT])
     dtype = formula.dtype
     return Op(
@@ -77,6 +80,8 @@ def user_row(formula: Formula, doc: str) -> Op:
         expand=formula,
         in_standard=False,
         user_defined=True,
+        vjp=vjp,
+        printed=printed,
         cost=cost,
     )
 

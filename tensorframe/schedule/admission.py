@@ -54,7 +54,7 @@ def can_fuse(
     if not capabilities.compiles:
         if node.shape != sink.shape:
             return _again(node, sink)
-    elif not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
+    elif not _is_computable(node, capabilities):
         return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
     return _place_in_loops(node, group, capabilities, kept=kept)
 
@@ -213,6 +213,11 @@ def _unread(blocked: dict[Edge, str], space: Space) -> str | None:
     return next((blocked[edge] for edge in blocked if edge not in space.maps), None)
 
 
+def _is_computable(node: Node, capabilities: Capabilities) -> bool:
+    operands = [source.dtype for source in node.inputs]
+    return computable(node.op, operands, node.dtype, capabilities.language)
+
+
 def runs_alone(node: Node, capabilities: Capabilities) -> str | None:
     """Return why a node is a fusion barrier, which no producer joins and no consumer; None if it is none."""
     kind = node.op.kind
@@ -222,7 +227,7 @@ def runs_alone(node: Node, capabilities: Capabilities) -> str | None:
         return None
     if kind is Kind.SCATTER and node.op.combination is not None:
         return f"{node.op.name} takes values in one after the other, in no loop over elements"
-    if not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
+    if not _is_computable(node, capabilities):
         return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
     if kind is Kind.SCATTER and _SMALL_PART * node.inputs[1].size < node.size:
         return "it replaces a small part, which takes no loop over all elements"

@@ -35,8 +35,14 @@ from tensorframe.schedule.small_factors import read_as_they_are
 
 def _written_out(node: Node, build: Builder) -> Node | None:
     """Write a row out, unless its device computes it as it is."""
-    if node.op.whole and capabilities(node.device).whole:
+    op = node.op
+    if op.whole and capabilities(node.device).whole:
         return None
+    if op.printed is not None:
+        able, operands = capabilities(node.device), [source.dtype for source in node.inputs]
+        held = able.dtypes.issuperset((*operands, node.dtype))
+        if held and op.printed.covers(able.language, operands, node.dtype):
+            return None
     return canonical.write_out.change(node, build)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -181,8 +181,12 @@ class Plan(PlanMethods):
 
     def __str__(self) -> str:
         lines = [self.headline, *([f"  {self.stream}"] if self.stream else [])]
+        from tensorframe.schedule.columns import cells  # most plans are never shown
+
+        columns = cells(self.steps)
         for index, (step, notes) in enumerate(zip(self.steps, self.notes(), strict=True)):
-            lines.append(f"  {_summary(index, step, self)}")
+            extra = {name: column[index] for name, column in columns.items() if column[index]}
+            lines.append(f"  {_summary(index, step, self, extra)}")
             lines += [f"       {note}" for note in notes]
         return "\n".join(lines)
 
@@ -227,7 +231,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _summary(index: int, step: Step, plan: Plan) -> str:
+def _summary(index: int, step: Step, plan: Plan, extra: Mapping[str, str]) -> str:
     slots = plan.slots
     made = ", ".join(f"{plan.name_of(slot)} {slots[slot]}" for slot in step.outputs)
     used = ", ".join(map(plan.name_of, step.inputs))
@@ -238,6 +242,7 @@ def _summary(index: int, step: Step, plan: Plan) -> str:
         moved += f", {step.flops:.3g} flops"
     if step.seconds is not None:
         moved += f", {step.seconds * 1e3:.3g} ms"
+    moved += "".join([f", {name} {cell}" for name, cell in extra.items()])
     way = f", {step.direction}," if step.direction else ""
     what = f"{'view' if step.is_view else _WORDS[step.kind]}{way}"
     where = f"on {step.device}"

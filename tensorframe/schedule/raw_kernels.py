@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from tensorframe.backends.entries import is_installed
 from tensorframe.backends.registry import capabilities
-from tensorframe.codegen.raw.c import CUDA, OPENCL
-from tensorframe.codegen.raw.names import TITLES
+from tensorframe.codegen.raw.names import LANGUAGES, title
 from tensorframe.codegen.raw.text import UnspeakableError, check_words
-from tensorframe.codegen.raw.wgsl import TYPES as WGSL_TYPES
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.ops.movement import PART
 from tensorframe.ops.raw_kernels import RawCall
 from tensorframe.rewrite.engine import Builder, Rule
 from tensorframe.schedule.fallback import tell_reference
-
-_WORDS = {"opencl": OPENCL.types, "cuda": CUDA.types, "wgsl": WGSL_TYPES}
 
 
 def refusal(call: RawCall, device: Device) -> str | None:
@@ -27,13 +23,13 @@ def refusal(call: RawCall, device: Device) -> str | None:
             return None  # which makes plans of anything
         return f"{device} runs no sources"
     if call.source(language) is None:
-        return f"it has no source in {TITLES[language]}, which {device} runs"
+        return f"it has no source in {title(language)}, which {device} runs"
     if language == "cpu":
         if is_installed("numba"):
             return None
         return "Numba, which compiles its source, is not installed: pip install tensorframe-lazy[numba]"
     try:
-        check_words(call, _WORDS[language], TITLES[language])
+        check_words(call, LANGUAGES[language].types, title(language))
     except UnspeakableError as error:
         return str(error)
     return None

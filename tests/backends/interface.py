@@ -8,12 +8,33 @@ import dataclasses
 import inspect
 from pathlib import Path
 
-from tensorframe import backends
+from tensorframe import backends, extensions
 
 RECORDED = Path(__file__).with_suffix(".txt")
 CLASSES = (
     *("About", "Backend", "Capabilities", "DeviceInfo", "KernelBackend"),
     *("Queue", "Region", "RegionOp", "Storage", "Traits"),
+)
+EXTENSIONS = ("Bodies", "Column", "Dialect", "ElementwiseOp", "FileFormat", "Listed")
+FUNCTIONS = (
+    "elements",
+    "listed",
+    "new_file",
+    "print_kernel",
+    "print_raw",
+    "register",
+    "unregister",
+)
+# of a step of a plan, for columns; what else it has is for those who run it
+OF_STEPS = (
+    "device",
+    "region",
+    "names",
+    "bytes_read",
+    "bytes_written",
+    "flops",
+    "backward",
+    "seconds",
 )
 # of a row of the table of operations; what else it has is for passes
 OF_ROWS = ("name", "kind", "arity", "accepts", "attributes", "conditions", "parts", "whole")
@@ -27,6 +48,11 @@ def text() -> str:
     lines += [f"Op.{name}" for name in OF_ROWS if name in fields]
     for name in CLASSES:
         lines += [f"{name}{line}" for line in _of(getattr(backends, name))]
+    for name in EXTENSIONS:
+        lines += [f"extensions.{name}{line}" for line in _of(getattr(extensions, name))]
+    lines += [f"extensions.{name}{_shown(getattr(extensions, name))}" for name in FUNCTIONS]
+    steps = {field.name for field in dataclasses.fields(extensions.Step)}
+    lines += [f"extensions.Step.{name}" for name in OF_STEPS if name in steps]
     return "\n".join(lines) + "\n"
 
 
@@ -34,9 +60,14 @@ def _of(cls: type) -> list[str]:
     if dataclasses.is_dataclass(cls):
         fields = dataclasses.fields(cls)
         return [f".{field.name}: {field.type}{_default(field)}" for field in fields]
-    names = [name for name in vars(cls) if not name.startswith("_")]
+    names = getattr(cls, "_fields", None) or [name for name in vars(cls) if _is_public(name, cls)]
     abstract: frozenset[str] = getattr(cls, "__abstractmethods__", frozenset())
     return [f".{name}{_shown(vars(cls)[name])}{' *' * (name in abstract)}" for name in names]
+
+
+def _is_public(name: str, cls: type) -> bool:
+    """Whether a member is promised: of an op, how it is made as well."""
+    return not name.startswith("_") or (name == "__init__" and cls is extensions.ElementwiseOp)
 
 
 def _default(field: dataclasses.Field[object]) -> str:

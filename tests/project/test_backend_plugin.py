@@ -14,7 +14,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "backend_plugin"
 # what the contract is, and what proves that it is kept
-CONTRACT = {"tensorframe", "tensorframe.backends", "tensorframe.testing.conformance"}
+CONTRACT = {
+    "tensorframe",
+    "tensorframe.backends",
+    "tensorframe.extensions",
+    "tensorframe.testing.conformance",
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +66,11 @@ def test_the_example_imports_nothing_but_the_contract():
 
 
 def test_the_wheel_passes_conformance(installed):
-    report = run(installed, "-m", "tensorframe_abacus", "--seeds", "3")
+    report = run(
+        installed, "-m", "tensorframe_abacus", "--seeds", "3", "--devices", "cpu", "abacus"
+    )
     assert re.match(r"1\d\d\d checks passed, 0 failed\n", report)
+    assert report.endswith("the op and the format keep theirs\n")
 
 
 def test_the_wheel_is_shown_with_what_its_metadata_say(installed):
@@ -76,13 +84,96 @@ assert x.tolist() == [3.0, 4.0] and x.device == "abacus"
 (about,) = [found.about for found in tfr.backends.discover() if found.name == "abacus"]
 assert (about.interface, about.version, about.licence) == ((1, 0), "1.0.0", "MIT")
 assert all(found.about is None for found in tfr.backends.discover() if not found.origin)
-print(tfr.backends.summary(), tfr.doctor(), sep="\\n\\n")
+import tensorframe.__main__ as command
+command.smoke.attempt = lambda device: command.smoke.Trial(device, True, "right")
+command.main([])
+print(tfr.doctor())
 """
     printed = " ".join(run(installed, "-c", code).split())
     row = "abacus tensorframe-abacus 1.0.0 The tensorframe authors MIT 1.0 - -"
     assert f'plug-in package author licence interface "auto" needs {row}' in printed
     line = "plug-in: abacus of tensorframe-abacus 1.0.0, author The tensorframe authors, licence"
     assert line in printed
+    head = "extension package author licence interface needs state"
+    rows = [
+        f"{name} tensorframe-abacus 1.0.0 The tensorframe authors MIT 1.1 - works"
+        for name in ("op lorentzian", "dialect abacus_c", "format beads", "column energy")
+    ]
+    assert f"{head} {' '.join(rows)}" in printed
+    line = "extension: column energy of tensorframe-abacus 1.0.0, author The tensorframe authors"
+    assert line in printed
+
+
+def test_what_the_wheel_adds_beside_devices_is_there_by_name(installed, tmp_path):
+    code = f"""
+import sys, numpy as np, tensorframe as tfr
+path = {str(tmp_path / "x.beads")!r}
+x = tfr.asarray(np.linspace(-1, 1, 100, dtype="f4"))
+assert "tensorframe_abacus" not in sys.modules
+y = tfr.extensions.ops.lorentzian(x, 2.0) * 3
+assert "tensorframe_abacus.ops" in sys.modules and "lorentzian" in dir(tfr.extensions.ops)
+assert y.explain().kernels == 1 and "lorentzian multiply" in str(y.explain())
+assert "B, energy 1" in str(y.explain()), y.explain()
+text = y.explain(source="abacus_c")
+assert "kernel_of(256) void k_" in text and "bank const float* restrict" in text, text
+tfr.save(path, {{"x": x, "y": y}}, metadata={{"unit": "mm"}})
+back = tfr.load(path)
+assert list(back) == ["x", "y"] and tfr.load_metadata(path) == {{"unit": "mm"}}
+np.testing.assert_array_equal(back["y"][::3].numpy(), y.numpy()[::3])
+"""
+    run(installed, "-c", code)
+
+
+def test_extensions_that_do_not_fit_are_refused_and_break_nothing(installed, tmp_path):
+    declared = "About(interface=(1, 1))"
+    changes = {
+        "ops": (declared, "About(interface=(2, 0))"),
+        "dialect": (declared, "About(interface=(1, 1), needs=('no_such_compiler',))"),
+        "format": ("class BeadsFormat(FileFormat)", "class BeadsFormat(dict)"),
+        "column": ("picojoules: what", "picojoules: what\n1 / 0\n# what"),
+    }
+    for name, (was, now) in changes.items():
+        source = installed / "tensorframe_abacus" / f"{name}.py"
+        text = source.read_text(encoding="utf-8")
+        assert text.count(was) == 1
+        source.write_text(text.replace(was, now), encoding="utf-8")
+    code = f"""
+import warnings, numpy as np, tensorframe as tfr
+
+def refused(error, text, call):
+    try:
+        call()
+    except error as caught:
+        assert text in str(caught), caught
+    else:
+        raise AssertionError("no error")
+
+x = tfr.ones(3)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    shown = str((x + 1).explain())
+    assert "energy" not in shown and shown == str((x + 1).explain())
+(warning,) = caught
+assert "column 'energy' of the package tensorframe-abacus is left out: it does not load: Zero" in str(
+    warning.message
+)
+assert warning.filename == "<string>"
+version = "it was written for version 2.0 of the interface of extensions, and this is 1.1"
+refused(tfr.errors.TensorFrameError, version, lambda: tfr.extensions.ops.lorentzian(x, 2.0))
+refused(tfr.errors.ArgumentError, "it needs no_such_compiler", lambda: x.explain(source="abacus_c"))
+body = {{"abacus_c": "out[i] = x[i];"}}
+refused(
+    tfr.errors.ArgumentError,
+    "it needs no_such_compiler",
+    lambda: tfr.raw_kernel("copy", {{"x": "T[n]"}}, {{"out": "T[n]"}}, source=body),
+)
+path = {str(tmp_path / "x.beads")!r}
+refused(tfr.errors.FileFormatError, "BeadsFormat is no FileFormat", lambda: tfr.save(path, x))
+problems = [found.problem for found in tfr.extensions.listed()]
+assert len(problems) == 4 and all(problems), problems
+assert (x + 1).tolist() == [2.0, 2.0, 2.0] and tfr.ones(2, device="abacus").tolist() == [1.0, 1.0]
+"""
+    run(installed, "-c", code)
 
 
 @pytest.mark.parametrize(
@@ -90,20 +181,20 @@ print(tfr.backends.summary(), tfr.doctor(), sep="\\n\\n")
     [
         (
             "About(interface=(2, 0))",
-            "it was written for version 2.0 of the interface of backends, and this is 1.0",
+            "it was written for version 2.0 of the interface of backends, and this is 1.1",
             "pip install --upgrade tensorframe-lazy",
         ),
         (
             "About(interface=(1, 7))",
-            "it was written for version 1.7 of the interface of backends, and this is 1.0",
+            "it was written for version 1.7 of the interface of backends, and this is 1.1",
             "pip install --upgrade tensorframe-lazy",
         ),
         (
             "About(interface=(0, 9))",
-            "it was written for version 0.9 of the interface of backends, and this is 1.0",
+            "it was written for version 0.9 of the interface of backends, and this is 1.1",
             "pip install --upgrade tensorframe-abacus",
         ),
-        ("None", "about = About(interface=(1, 0))", "pip install --upgrade tensorframe-abacus"),
+        ("None", "about = About(interface=(1, 1))", "pip install --upgrade tensorframe-abacus"),
         (
             "About(interface=(1, 0), needs=('no_such_driver',))",
             "it needs no_such_driver, which is not installed",

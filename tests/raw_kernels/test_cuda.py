@@ -9,7 +9,8 @@ import tensorframe as tfr
 from examples.raw_kernels.bilateral import bilateral
 from examples.raw_kernels.mandelbrot import mandelbrot
 from examples.raw_kernels.segmented_scan import segmented_scan
-from tensorframe.codegen.raw.c import CUDA, print_raw
+from tensorframe.codegen.cuda import DIALECT
+from tensorframe.codegen.raw.c import print_raw
 from tensorframe.errors import KernelError
 
 pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
@@ -34,13 +35,13 @@ ROWS = {
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", ROWS)
 def test_every_program_compiles(name, architecture):
-    text = print_raw(ROWS[name]().op.raw, CUDA, most=256)
+    text = print_raw(ROWS[name]().op.raw, DIALECT, most=256)
     assert compiled(text.name, text.source, architecture)
 
 
 def test_an_error_names_the_line_of_the_body():
     wrong = bilateral(source={"cuda": "float y = 1;\nfloat z = missing(y);\nout[i * w + j] = z;"})
-    text = print_raw(wrong(images(), 0.1, 2.0).node.op.raw, CUDA, most=256)
+    text = print_raw(wrong(images(), 0.1, 2.0).node.op.raw, DIALECT, most=256)
     with pytest.raises(KernelError) as caught:
         compiled(text.name, text.source, "sm_90")
     error = queue.failure(text, caught.value.message)

@@ -14,7 +14,7 @@ from tensorframe.backends.cuda.staging import Staging
 from tensorframe.backends.device.queue import Bytes, Gate, Queue, Traits
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT
-from tensorframe.codegen.raw.c import CUDA, print_raw
+from tensorframe.codegen.raw.c import print_raw
 from tensorframe.codegen.raw.failures import failure
 from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.words import parameters
@@ -117,7 +117,7 @@ class CudaQueue(Queue):
 
     def print_raw(self, call: RawCall) -> RawText:
         """Return the text of a user's kernel."""
-        return print_raw(call, CUDA, most=self.traits.lanes)
+        return print_raw(call, DIALECT, most=self.traits.lanes)
 
     def build_raw(self, text: RawText) -> Any:
         """Return a user's kernel ready for `launch`."""

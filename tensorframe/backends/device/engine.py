@@ -37,6 +37,7 @@ from tensorframe.backends.device.split_outputs import SplitProgram, split_output
 from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.numpy.engine import NumpyBackend
+from tensorframe.backends.registry import capabilities
 from tensorframe.backends.spans import log, opened
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
@@ -357,8 +358,11 @@ class KernelBackend(Backend):
             return False  # it has places that the device cannot hold
         if op is PART or op is DEPENDS:  # no kernel: a handle that there is
             return super().supports(op, operands, result, device)
+        language = capabilities(device).language if op.printed is not None else ""
         return (
-            can_scatter(op, operands) or has_call(op, operands) or computable(op, operands, result)
+            can_scatter(op, operands)
+            or has_call(op, operands)
+            or computable(op, operands, result, language)
         )
 
     def synchronize(self, device: Device) -> None:

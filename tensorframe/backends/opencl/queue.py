@@ -15,7 +15,7 @@ from tensorframe.backends.interruptible import is_interrupted_here, run_interrup
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
-from tensorframe.codegen.raw.c import OPENCL, print_raw
+from tensorframe.codegen.raw.c import print_raw
 from tensorframe.codegen.raw.failures import failure
 from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.text import Text
@@ -146,7 +146,7 @@ class OpenClQueue(Queue):
 
     def print_raw(self, call: RawCall) -> RawText:
         """Return the text of a user's kernel."""
-        return print_raw(call, OPENCL, most=self.traits.lanes)
+        return print_raw(call, self._dialect, most=self.traits.lanes)
 
     def build_raw(self, text: RawText) -> Any:
         """Return a user's kernel ready for `launch`."""

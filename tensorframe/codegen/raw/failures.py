@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tensorframe.codegen.raw.names import TITLES
+from tensorframe.codegen.raw.names import title
 from tensorframe.codegen.raw.text import RawText
 from tensorframe.errors import KernelError
 
@@ -44,7 +44,7 @@ def compile_error(
     place: str | None,
 ) -> KernelError:
     """Return the error of a source in a language, whose lines these are."""
-    message = f"{name}: its source in {TITLES[language]} does not compile: {complaint.message}"
+    message = f"{name}: its source in {title(language)} does not compile: {complaint.message}"
     if complaint.line is None or not lines:
         message += "\n  not in a line of the body: a brace or a parenthesis that is missing, or one too many?"
     else:

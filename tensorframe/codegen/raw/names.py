@@ -5,37 +5,53 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterable, Mapping
 
+from tensorframe.codegen import cuda, opencl
+from tensorframe.codegen.c import Dialect
+from tensorframe.codegen.raw import wgsl
+from tensorframe.codegen.raw.c import words_of
 from tensorframe.codegen.raw.text import OWN
 from tensorframe.codegen.wgsl_names import KEYWORDS as WGSL_KEYWORDS
+from tensorframe.quick_dataclasses import dataclass
 
 _C = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
 """
-_OPENCL = """
-half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t quad complex imaginary pipe kernel global local
-constant private generic read_only write_only read_write event_t image1d_t image2d_t image3d_t sampler_t barrier
-"""
-_CPP = """
-alignas alignof and and_eq asm bitand bitor catch char16_t char32_t class compl constexpr const_cast decltype delete
-dynamic_cast explicit export friend mutable namespace new noexcept not not_eq nullptr operator or or_eq private
-protected public reinterpret_cast static_assert static_cast template this thread_local throw try typeid typename using
-virtual wchar_t xor xor_eq threadIdx blockIdx blockDim gridDim warpSize
-"""
 _WGSL = "array bool f16 f32 f64 i32 i64 u32 u64 atomic ptr vec2 vec3 vec4 mat2x2 mat3x3 mat4x4"
 
-RESERVED: Mapping[str, frozenset[str]] = {
-    "opencl": frozenset(f"{_C} {_OPENCL}".split()),
-    "cuda": frozenset(f"{_C} {_CPP}".split()),
-    "wgsl": WGSL_KEYWORDS | frozenset(_WGSL.split()),
-    "cpu": frozenset(keyword.kwlist),
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language of sources: what people call it, the words that it reserves, and what it calls dtypes."""
+
+    title: str
+    reserved: frozenset[str]
+    types: Mapping[str, str]
+
+
+def _language(dialect: Dialect) -> Language:
+    bodies = dialect.bodies
+    reserved = frozenset(_C.split()) | (bodies.reserved if bodies is not None else frozenset())
+    return Language(dialect.title or dialect.name, reserved, words_of(dialect))
+
+
+LANGUAGES: dict[str, Language] = {
+    "opencl": _language(opencl.dialect(double=True)),
+    "cuda": _language(cuda.DIALECT),
+    "wgsl": Language("WGSL", WGSL_KEYWORDS | frozenset(_WGSL.split()), wgsl.TYPES),
+    "cpu": Language("Python", frozenset(keyword.kwlist), {}),
 }
-TITLES: Mapping[str, str] = {
-    "opencl": "OpenCL C",
-    "cuda": "CUDA C++",
-    "wgsl": "WGSL",
-    "cpu": "Python",
-}
+
+
+def learn(dialect: Dialect) -> None:
+    """Have sources in another package's dialect be known by its name."""
+    LANGUAGES[dialect.name] = _language(dialect)
+
+
+def title(language: str) -> str:
+    """Return what people call a language."""
+    known = LANGUAGES.get(language)
+    return language if known is None else known.title
 
 
 def refusal(name: str, languages: Iterable[str]) -> str | None:
@@ -47,6 +63,6 @@ def refusal(name: str, languages: Iterable[str]) -> str | None:
             f"{name!r} begins with {OWN if name.startswith(OWN) else '__'!r}, as generated names do"
         )
     for language in languages:
-        if name in RESERVED[language]:
-            return f"{name!r} is a reserved word of {TITLES[language]}"
+        if name in LANGUAGES[language].reserved:
+            return f"{name!r} is a reserved word of {title(language)}"
     return None

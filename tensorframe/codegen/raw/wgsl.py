@@ -17,23 +17,17 @@ from tensorframe.codegen.raw.text import (
     types_of,
     word,
 )
+from tensorframe.codegen.wgsl_expressions import SUFFIXES
+from tensorframe.codegen.wgsl_expressions import TYPES as VALUES
 from tensorframe.codegen.words import Parameter
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import BY_NAME, DType
 from tensorframe.ops.raw_kernels import RawCall
 
 TITLE = "WGSL"
-TYPES: Mapping[str, str] = {
-    "bool": "u32",  # which is what truth values are in memory
-    "int32": "i32",
-    "uint32": "u32",
-    "int64": "i64",
-    "uint64": "u64",
-    "float32": "f32",
-    "float64": "f64",
-    "complex64": "vec2<f32>",
-    "complex128": "vec2<f64>",
-}
-_SUFFIXES = {"i32": "i", "u32": "u", "i64": "li", "u64": "lu", "f32": "f", "f64": "lf"}
+# elements of less than 32 bits are words of their own in memory, which bodies would have to cut off
+_WHOLE = {name: kind for name, kind in VALUES.items() if BY_NAME[name].itemsize >= 4}
+_OTHERS = {"bool": "u32", "complex64": "vec2<f32>", "complex128": "vec2<f64>"}
+TYPES: Mapping[str, str] = _WHOLE | _OTHERS
 
 
 def print_raw(call: RawCall, *, immediates: int, most: int) -> RawText:
@@ -115,7 +109,7 @@ class _Printer:
     def _literal(self, dtype: DType, text: str) -> str:
         if dtype.kind == "b":
             return text.lower()
-        return f"{text}{_SUFFIXES[self._type(dtype)]}"
+        return f"{text}{SUFFIXES[self._type(dtype)]}"
 
     def _word(self, index: int) -> str:
         return f"{OWN}w[{index}]" if self.immediate else f"{OWN}w[{index // 4}].{'xyzw'[index % 4]}"

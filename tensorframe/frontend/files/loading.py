@@ -12,7 +12,7 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import FileFormatError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.files.leaves import tensor_of
-from tensorframe.frontend.files.paths import GGUF, SHARDED, PathLike, checked_path
+from tensorframe.frontend.files.paths import GGUF, SHARDED, SUFFIXES, PathLike, checked_path
 
 if TYPE_CHECKING:
     from tensorframe.files.reader import Reader
@@ -35,6 +35,8 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
 
     Blocks of `.gguf` files (Q8_0, Q4_0, Q4_1, Q4_K, Q5_K, Q6_K) are float32, made of the blocks that are needed;
     `tfr.quantization.load` has matrices as they are. Of a file that is split, the first part finds the others.
+
+    Formats of other packages (`tfr.extensions.FileFormat`) are read by theirs.
 
     Where a member of an `.npz` file is no array, or is damaged in its header, a mapping comes back that raises when
     this one is touched; its `unreadable` has the reasons by name. Pickled objects are such, and are never run.
@@ -85,6 +87,10 @@ def _readers(name: str, suffix: str) -> Reader | Mapping[str, Reader | FileForma
         from tensorframe.frontend.files.gguf import read_gguf
 
         return read_gguf(name).readers
+    if suffix not in SUFFIXES:
+        from tensorframe.frontend.files.formats import format_of, read
+
+        return read(format_of(name, suffix), name)
     from tensorframe.frontend.files.safetensors import read_index, read_shards
 
     return read_shards(name) if suffix == SHARDED else read_index(name)[0]
@@ -92,6 +98,8 @@ def _readers(name: str, suffix: str) -> Reader | Mapping[str, Reader | FileForma
 
 def load_metadata(path: PathLike, /) -> dict[str, Any]:
     """The metadata of a file: strings by name of `.safetensors`, numbers, strings and lists of `.gguf`.
+
+    Formats of other packages have what these say.
 
     >>> path = folder / "weights.safetensors"
     >>> tfr.save(path, {}, metadata={"format": "tensorframe"})
@@ -105,6 +113,10 @@ def load_metadata(path: PathLike, /) -> dict[str, Any]:
         from tensorframe.frontend.files.gguf import read_gguf
 
         return read_gguf(name).metadata
+    if suffix not in SUFFIXES:
+        from tensorframe.frontend.files.formats import format_of
+
+        return dict(format_of(name, suffix).metadata(name))
     if suffix != ".safetensors":
         raise FileFormatError(
             f"load_metadata: {name} is not a safetensors or GGUF file, which have metadata"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from tensorframe.backends.extension_points import FORMATS
 from tensorframe.errors import DTypeError, FileFormatError
 
 SHARDED = ".safetensors.index.json"
@@ -33,8 +34,9 @@ def checked_path(path: Any, suffixes: Sequence[str] = SUFFIXES) -> tuple[str, st
         raise FileFormatError(f"{name!r} is no path: it has a null character")
     lower = name.rstrip(os.sep).lower()
     suffix = SHARDED if lower.endswith(SHARDED) else os.path.splitext(lower)[1]
-    if suffix not in SUFFIXES:
-        hints = ["one of " + ", ".join(suffixes)]
+    if suffix not in SUFFIXES and suffix.removeprefix(".") not in FORMATS.names():
+        added = [f".{name}" for name in FORMATS.names()]
+        hints = ["one of " + ", ".join([*suffixes, *added])]
         if suffix in OPENED_BY:
             call = "tfr.save({}, x)" if suffixes is WRITTEN else "tfr.from_reader({})"
             hints.insert(0, call.format(OPENED_BY[suffix]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorframe.errors import DTypeError, FileFormatError
 from tensorframe.frontend.conversion.convert import asarray
-from tensorframe.frontend.files.paths import GGUF, SHARDED, WRITTEN, checked_path
+from tensorframe.frontend.files.paths import GGUF, SHARDED, SUFFIXES, WRITTEN, checked_path
 from tensorframe.frontend.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def save(
 
     The suffix says the format: `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor,
     `.zarr` either (with the package zarr); NumPy arrays are tensors here too. `metadata` (strings by name) goes into
-    `.safetensors` only. The file appears at once when it is complete:
+    `.safetensors` only, and into formats of other packages (`tfr.extensions.FileFormat`) that have some. The file
+    appears at once when it is complete:
     nobody sees half of it, and if something fails, or is interrupted, an older file of that name is untouched.
 
     In place of a path, any object with `shape`, `dtype` and assignment to slices takes one tensor of that shape and
@@ -46,6 +47,9 @@ def save(
         _save_into(path, tensors, metadata)
         return
     name, suffix = checked_path(path, WRITTEN)
+    if suffix not in SUFFIXES:
+        _save_as_others_do(name, suffix, tensors, _strings(metadata or {}))
+        return
     if metadata and suffix != ".safetensors":
         raise FileFormatError(
             f"save: {suffix} files have no metadata",
@@ -100,6 +104,19 @@ def _save_zarr(name: str, tensors: Mapping[str, Tensor] | Tensor) -> None:
     members = _named(tensors, ".zarr") if grouped else {ALONE: asarray(tensors)}
     kinds = {key: (tensor.shape, tensor.dtype) for key, tensor in members.items()}
     _write(list(members.values()), zarr_sinks(name, kinds))
+
+
+def _save_as_others_do(
+    name: str,
+    suffix: str,
+    tensors: Mapping[str, Tensor] | Tensor,
+    metadata: Mapping[str, str],
+) -> None:
+    from tensorframe.frontend.files.formats import ALONE, format_of, sinks
+
+    members = _named(tensors, suffix) if isinstance(tensors, Mapping) else {ALONE: asarray(tensors)}
+    kinds = {key: (tensor.shape, tensor.dtype) for key, tensor in members.items()}
+    _write(list(members.values()), sinks(format_of(name, suffix), name, kinds, metadata))
 
 
 def _save_into(array: Any, tensors: Any, metadata: Mapping[str, str] | None) -> None:

@@ -23,7 +23,7 @@ from tensorframe.graph.holding import holder
 from tensorframe.graph.node import Node, told_apart
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import broadcast
-from tensorframe.ops.user import compiled_row, user_row
+from tensorframe.ops.user import Formula, compiled_row, user_row
 from tensorframe.site import describe, recording_site
 
 __all__ = ["elementwise"]
@@ -125,9 +125,12 @@ class Elementwise(Written):
             if key not in self._rows:
                 if len(self._rows) >= _ROWS_KEPT:
                     self._rows.clear()
-                self._rows[key] = user_row(formula, inspect.getdoc(self) or "")
+                self._rows[key] = self._row(formula)
             rows.append(self._rows[key])
         return Rows(source, tuple(rows), recorded.is_tuple)
+
+    def _row(self, formula: Formula) -> Op:
+        return user_row(formula, inspect.getdoc(self) or "")
 
     def _compiled(
         self, operands: dict[str, DType], constants: dict[str, Any], asked: ValueNeededError

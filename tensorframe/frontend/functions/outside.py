@@ -33,6 +33,9 @@ _IMMUTABLE = (
 class Written:
     """What stands for a user's function, which other functions may call."""
 
+    # whether there is more to know of it than its function says, so that others record a call of it
+    _is_recorded_whole = False
+
     def __init__(self, function: FunctionType) -> None:
         self._function = function
 
@@ -50,9 +53,10 @@ class Policy(NamedTuple):
     builtins: Any
     value: Callable[[Any], Any]
     function: Callable[[FunctionType], Any] = lambda function: function
+    records: bool = False
 
 
-RECORDED = Policy(BUILTINS, substituted)
+RECORDED = Policy(BUILTINS, substituted, records=True)
 
 
 class Rebuilt:
@@ -111,6 +115,8 @@ class Rebuilt:
         return isinstance(value, _IMMUTABLE) or isinstance(written(value), FunctionType)
 
     def _replaced(self, value: Any) -> Any:
+        if self._policy.records and isinstance(value, Written) and value._is_recorded_whole:
+            return value
         function = written(value)
         if isinstance(function, FunctionType) and not _is_library(function):
             return self._rebuild(function)

@@ -108,7 +108,9 @@ def _formula(title: str, parameters: Sequence[Node], root: Node) -> Formula:
         arguments = tuple([places[source] for source in node.inputs])
         if node.op.kind in (Kind.VIEW, Kind.TRANSFER):  # of one element: nothing
             places[node] = arguments[0]
-        elif isinstance(node.op.expand, Formula):
+        elif (
+            isinstance(node.op.expand, Formula) and node.op.vjp is None and node.op.printed is None
+        ):
             places[node] = _inlined(node.op.expand, arguments, add)
         else:
             _refuse_others(title, node)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorframe.errors import GradientError
+from tensorframe.frontend.functions.rules import counted
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.raw_kernels.reference import number_of
 from tensorframe.frontend.tensor import Tensor
@@ -72,15 +73,7 @@ class ByRule:
 
     def _fitting(self, given: Any, operands: Sequence[Term], count: int) -> Cotangents:
         name = self.call.name
-        if count == 1 and not isinstance(given, tuple):
-            given = (given,)
-        if not isinstance(given, tuple) or len(given) != count:
-            what = f"{len(given)} cotangents" if isinstance(given, tuple) else type(given).__name__
-            raise GradientError(
-                f"{name}: its vjp gives {what} for {count} inputs",
-                suggestions=("a tuple with the cotangent of each input, None where there is none",),
-            )
-        by_name = dict(zip(self.names, given, strict=True))
+        by_name = dict(zip(self.names, counted(name, given, count), strict=True))
         kept = [by_name[entry.name] for entry in self.call.inputs]
         made: list[Term | None] = []
         for value, term, entry in zip(kept, operands, self.call.inputs, strict=True):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOATING, complex_of, float32, float64
 from tensorframe.errors import GradientError
 from tensorframe.frontend.operands import operand
@@ -20,6 +21,7 @@ from tensorframe.frontend.transformations.gradients import (
 )
 from tensorframe.frontend.trees import Structure, build, flatten, names
 from tensorframe.graph.device import Device
+from tensorframe.graph.holding import holds
 
 __all__ = ["check_gradient"]
 
@@ -83,11 +85,11 @@ def _wide(tensor: Tensor) -> Array:
 
 
 def _on(tensor: Tensor, device: Device | str) -> Tensor:
-    moved = operand(tensor, device="cpu").to_device(device)
-    if str(moved.device) == str(device) or tensor.dtype not in FLOATING:
-        return moved
+    home = resolve_device(device)
+    if tensor.dtype not in FLOATING or holds(home, tensor.dtype):
+        return tensor.to_device(home)
     narrow = complex_of(float32) if tensor.dtype in COMPLEX else float32
-    return tensor.astype(narrow).to_device(device)
+    return tensor.astype(narrow).to_device(home)
 
 
 def _built(structures: Iterable[Structure], values: Iterable[Any]) -> list[Any]:

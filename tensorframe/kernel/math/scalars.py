@@ -71,6 +71,9 @@ def element(
     """Return the expression of one element of an elementwise op; `double` says that there is float64."""
     if op.compiled is not None:
         return _called(op.compiled, operands, result)
+    if op.printed is not None:
+        wide = [converted(operand, wide_of(operand.dtype)) for operand in operands]
+        return cast(apply(op.printed.call, *wide, dtype=wide_of(result)), result)
     if op.name == "cast":
         return converted(operands[0], attrs[0])
     # a condition given as a number takes the dtype of the other operands

@@ -19,8 +19,10 @@ _INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS}) | PIECED
 _GENERATORS = frozenset({ARANGE, FULL})
 
 
-def computable(op: Op, operands: Sequence[DType], result: DType) -> bool:
-    """Whether a kernel can compute `op` on operands of these dtypes."""
+def computable(op: Op, operands: Sequence[DType], result: DType, language: str = "") -> bool:
+    """Whether a kernel can compute `op` on operands of these dtypes; rows may have texts in a `language`."""
+    if op.printed is not None:
+        return bool(op.printed.covers(language, operands, result))
     if not COMPLEX.isdisjoint((*operands, result)):
         return computable_in_parts(op)
     if result not in BOOL | INTEGER | FLOAT:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from tensorframe.backends.base import Backend
 from tensorframe.testing.conformance import interface, operations, programs, round_trips
+from tensorframe.testing.conformance.extensions import check_op
 from tensorframe.testing.conformance.subject import Check, Subject, subjects
 
-__all__ = ["Check", "Report", "checks", "conformance"]
+__all__ = ["Check", "Report", "check_op", "checks", "conformance"]
 
 _AREAS: tuple[Callable[[Subject], list[Check]], ...] = (
     interface.checks,
