@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.device.convolution import convolution_program
+from tensorframe.backends.device.fourier import FOURIER, fourier_program
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.product import product_program
 from tensorframe.backends.device.search import can_search, search_program
@@ -46,6 +47,7 @@ CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
     SPARSE_MATMUL: sparse_program,
     SAMPLED_MATMUL: sparse_program,
     ROW_NUMBERS: sparse_program,
+    **dict.fromkeys(FOURIER, fourier_program),
 }
 
 

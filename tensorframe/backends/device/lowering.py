@@ -52,9 +52,16 @@ class Lowering:
         return build_groups(self.region, self.space, strides, self.parts.places, target, parts)
 
     def target(
-        self, queue: Queue, strides: Sequence[tuple[int, ...]], into: DeviceArray | None = None
+        self,
+        queue: Queue,
+        strides: Sequence[tuple[int, ...]],
+        into: DeviceArray | None = None,
+        more: int = 0,
     ) -> Target:
-        """Return what kernels for such operands are built for: positions have 32 bits where that is enough."""
+        """Return what kernels for such operands are built for: positions have 32 bits where that is enough.
+
+        `more` are the elements of what kernels store besides.
+        """
         shapes = [shape for shape, _ in self.region.inputs]
         shapes += [op.shape for op in self.region.ops]
         reach = [
@@ -64,7 +71,7 @@ class Lowering:
         reach += [_last_counted(op) for op in self.region.ops if op.op is ARANGE]
         if into is not None and into.block is not None:
             reach.append(into.block.nbytes)
-        most = max([*reach, *[prod(shape) for shape in shapes], 1])
+        most = max([*reach, *[prod(shape) for shape in shapes], more, 1])
         short = (most < _SHORT and not self.far) or not queue.traits.wide_index
         traits = queue.traits
         index = uint32 if short else uint64

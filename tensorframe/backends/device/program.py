@@ -13,6 +13,7 @@ from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.lowering import Lowering, begins_far
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.device.tables import stored
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.words import Parameter, packed, parameters
 from tensorframe.dtypes import COMPLEX, DType
@@ -212,6 +213,8 @@ class _Bound:
             for value, layout in zip(region.outputs, built.layouts, strict=True)
         ]
         self._partials = [(dtype, size) for dtype, size, _ in built.partials]
+        self._tables = built.tables
+        self._stored: list[Block] = []
         self._marks = built.selects
         with queue.lock:
             self._steps = [_Step(launch, queue) for launch in built.launches]
@@ -227,6 +230,10 @@ class _Bound:
         operands = self._operands(inputs, outputs)
         for index, (dtype, size) in enumerate(self._partials):
             operands[f"p{index}"] = _Operand(pool.block(size * held.get(dtype, dtype).itemsize))
+        if self._tables and not self._stored:
+            self._stored = [stored(table, self._queue, pool) for table in self._tables]
+        for index, block in enumerate(self._stored):
+            operands[f"k{index}"] = _Operand(block)
         mark = None
         if self._marks:
             mark = pool.block(_FLAG.nbytes)

@@ -1,12 +1,14 @@
 """Scratch: the bytes that programs of devices take at most while they run, beside their operands and results.
 
 Kernels take none to speak of; sorting does, and what numbers the elements that indices point to sorts these numbers.
+Fourier transforms take two arrays between launches, and tables.
 """
 
 from __future__ import annotations
 
 from math import prod
 
+from tensorframe.backends.device.fourier import fourier_bytes
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 
@@ -17,6 +19,7 @@ _NUMBER = 4
 # Bytes for each index of a scatter, beside the index itself: its number, numbers and places in order, and two buffers.
 _POINTED = 28
 
+_FOURIER = frozenset({"fftn", "ifftn", "rfftn", "irfftn"})
 _VALUES = frozenset({"sort", "partition"})
 _PLACES = frozenset({"argsort", "argpartition", "topk"})
 
@@ -31,6 +34,8 @@ def _of_op(region: Region, op: RegionOp) -> int:
         indices = [region.inputs[s] for s in op.inputs[2:] if s < len(region.inputs)]
         known = [prod(shape) * (_POINTED + dtype.itemsize) for shape, dtype in indices]
         return max(known, default=0)
+    if op.op.name in _FOURIER:
+        return fourier_bytes(region)
     if op.op.name not in _VALUES | _PLACES | {"select"}:
         return 0
     shape, dtype = region.shape_of(op.inputs[0]), region.dtype_of(op.inputs[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
@@ -32,18 +33,27 @@ class Launch:
     general: Callable[[], ir.Kernel] | None = None
 
 
+class Table(NamedTuple):
+    """Numbers that kernels read beside their operands: the host makes them once, by their kind and sizes."""
+
+    kind: str
+    sizes: tuple[int, ...]
+    dtype: DType
+
+
 @dataclass(frozen=True, slots=True)
 class Built:
     """Kernels to run one after the other.
 
     Buffers are called `x0`, `x1` ... after the region's inputs, `y0` ... after its outputs, `p0` ... are the
     `partials`: dtype, number of elements, and what these are at first. `layouts` are the axes of each output in the
-    order of its memory.
+    order of its memory. `k0` ... are `tables`.
     """
 
     launches: tuple[Launch, ...]
     partials: Partials
     layouts: tuple[tuple[int, ...], ...]
+    tables: tuple[Table, ...] = ()
 
     @property
     def selects(self) -> bool:

@@ -1,0 +1,106 @@
+"""Butterflies: Fourier transforms of a few complex numbers, as expressions of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import cos, pi, sin, sqrt
+
+from tensorframe.kernel import ir
+
+Pair = tuple[ir.Expr, ir.Expr]
+
+
+def butterfly(values: Sequence[Pair]) -> list[Pair]:
+    """Return the transform of a few complex numbers: halves and halves of these while there are any, else sums."""
+    count = len(values)
+    if count == 1:
+        return list(values)
+    if count % 2:
+        return _of_odd_length(values)
+    even, odd = butterfly(values[::2]), butterfly(values[1::2])
+    turned = [_turned(value, number, count) for number, value in enumerate(odd)]
+    sums = [plus(left, right) for left, right in zip(even, turned, strict=True)]
+    return sums + [minus(left, right) for left, right in zip(even, turned, strict=True)]
+
+
+def times(left: Pair, right: Pair) -> Pair:
+    """Return the product of complex numbers."""
+    (a, b), (c, d) = left, right
+    return add_product(_product(a, c), -b, d), add_product(_product(a, d), b, c)
+
+
+def scaled(value: Pair, factor: ir.Expr) -> Pair:
+    """Return a complex number times a real one."""
+    return _product(value[0], factor), _product(value[1], factor)
+
+
+def swapped(value: Pair) -> Pair:
+    """Return a number with its parts exchanged: done before and after, it turns a transform into its inverse."""
+    return value[1], value[0]
+
+
+def plus(left: Pair, right: Pair) -> Pair:
+    """Return the sum of complex numbers."""
+    return _sum(left[0], right[0]), _sum(left[1], right[1])
+
+
+def minus(left: Pair, right: Pair) -> Pair:
+    """Return the difference of complex numbers."""
+    return _sum(left[0], -right[0]), _sum(left[1], -right[1])
+
+
+def _sum(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    # no order of roundings is promised: dialects that hold others to theirs need not do so here
+    return ir.apply("accumulate_add", left, right)
+
+
+def _product(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    return ir.apply("accumulate_multiply", left, right)
+
+
+def add_product(total: ir.Expr, left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    """Return a sum with a product, rounded once where the device does so without effort."""
+    return _sum(total, _product(left, right))
+
+
+def _turned(value: Pair, number: int, count: int) -> Pair:
+    """Return a value times exp(-2j * pi * number / count), for less than half a turn."""
+    real, imaginary = value
+    if number == 0:
+        return value
+    if 4 * number == count:
+        return imaginary, -real
+    if 8 * number in (count, 3 * count):
+        half = ir.literal(sqrt(0.5), real.dtype)
+        total, difference = scaled((_sum(imaginary, real), _sum(imaginary, -real)), half)
+        return (total, difference) if 8 * number == count else (difference, -total)
+    angle = 2 * pi * number / count
+    return times(value, (ir.literal(cos(angle), real.dtype), ir.literal(-sin(angle), real.dtype)))
+
+
+def _of_odd_length(values: Sequence[Pair]) -> list[Pair]:
+    """Return the transform of an odd number of values: those at both sides of the first share their products."""
+    first, *others = values
+    count, dtype = len(values), first[0].dtype
+    sides = [(others[k], others[-1 - k]) for k in range(len(others) // 2)]
+    sums = [plus(left, right) for left, right in sides]
+    differences = [minus(left, right) for left, right in sides]
+    total = first
+    for term in sums:
+        total = plus(total, term)
+    upper, lower = [], []
+    for frequency in range(1, count // 2 + 1):
+        angles = [2 * pi * (frequency * k % count) / count for k in range(1, len(sides) + 1)]
+        cosines, sines = [
+            [ir.literal(function(angle), dtype) for angle in angles] for function in (cos, sin)
+        ]
+        even = first
+        for factor, term in zip(cosines, sums, strict=True):
+            even = (add_product(even[0], factor, term[0]), add_product(even[1], factor, term[1]))
+        odd = scaled(differences[0], sines[0])
+        for factor, term in zip(sines[1:], differences[1:], strict=True):
+            odd = (add_product(odd[0], factor, term[0]), add_product(odd[1], factor, term[1]))
+        turned = (odd[1], -odd[0])
+        upper.append(plus(even, turned))
+        lower.append(minus(even, turned))
+    return [total, *upper, *reversed(lower)]
