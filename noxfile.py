@@ -116,13 +116,13 @@ def sass(session: nox.Session) -> None:
 
 @nox.session
 def fourier(session: nox.Session) -> None:
-    """Fourier transforms of all lengths up to 4,096, and some primes above, on every device: their errors. Many minutes.
+    """Fourier transforms of all lengths up to 4,096, and some primes above, on every device. Many minutes.
 
     Arguments go to pytest, for example `-- -k wgpu`.
     """
     prepare(session, "--editable", ".[dev]")
     test = "tests/backends/test_device_fourier.py"
-    python(session, "-m", "pytest", test, *session.posargs, TENSORFRAME_FOURIER="all")
+    python(session, "-m", "pytest", test, *session.posargs, FOURIER="all")
 
 
 @nox.session

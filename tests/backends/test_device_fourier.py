@@ -32,7 +32,7 @@ ROUNDING = 2.0
 
 def lengths():
     """The lengths of this run."""
-    return ALL if os.environ.get("TENSORFRAME_FOURIER") == "all" else LENGTHS
+    return ALL if os.environ.get("FOURIER") == "all" else LENGTHS
 
 
 def error(found, x):

@@ -19,20 +19,20 @@ def radices_of(length: int) -> tuple[int, ...] | None:
 
     Twos go together in eights and fours, which take fewer barriers and round less often.
     """
-    found = []
+    primes = []
     for prime in PRIMES:
         while length % prime == 0:
-            found.append(prime)
+            primes.append(prime)
             length //= prime
     if length > 1:
         return None
-    twos = found.count(2)
+    twos = primes.count(2)
     eights, rest = divmod(twos, 3)
     fours = {0: 0, 1: 2 if eights else 0, 2: 1}[rest]
     eights -= fours == 2
     single = twos - 3 * eights - 2 * fours
     powers = [8] * eights + [4] * fours + [2] * single
-    odd = [radix for radix in found if radix != 2]
+    odd = [radix for radix in primes if radix != 2]
     return tuple(sorted([*powers, *odd], reverse=True))
 
 
