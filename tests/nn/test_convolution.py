@@ -377,13 +377,14 @@ def test_random_configurations_are_what_the_definition_says():
         )
 
 
-def test_bits_do_not_depend_on_the_number_of_threads():
-    x, w = numbers(3, 16, 30, 31), numbers(24, 16, 3, 3, seed=1)
+@pytest.mark.parametrize("size", [1, 3])
+def test_bits_do_not_depend_on_the_number_of_threads(size):
+    x, w = numbers(11, 32, 20, 21), numbers(24, 32, size, size, seed=1)
     results = []
     for threads in (1, 2, 3):
         with tfr.config.override(threads=threads):
             found, pull = tfr.vjp(
-                lambda x, w: F.conv2d(x, w, padding=1), tfr.asarray(x), tfr.asarray(w)
+                lambda x, w: F.conv2d(x, w, padding=size // 2), tfr.asarray(x), tfr.asarray(w)
             )
             results.append([found.numpy(), *[one.numpy() for one in pull(tfr.ones(found.shape))]])
     for first, second in pairwise(results):
@@ -415,6 +416,12 @@ def test_what_is_done_to_blocks_is_what_is_done_to_the_whole(weights, device):
     how: dict[str, Any] = {"padding": weights[-1] // 2, "groups": 24 // weights[1]}
     found = tfr.maximum(F.conv2d(x, w, b, **how) * b.reshape((-1, 1, 1)) + rest, 0)
     whole = F.conv2d(x, w, **how).compute().numpy()
+    np.testing.assert_allclose(
+        F.conv2d(x.transpose(0, 1, 3, 2), w.transpose(0, 1, 3, 2), **how).numpy(),
+        whole.transpose(0, 1, 3, 2),
+        rtol=1e-4,
+        atol=1e-4,
+    )
     bias = given[2][:, None, None]
     wanted = np.maximum((whole + bias) * bias + rest.numpy(), 0)
     last = (0, 2, 3, 1)  # channels last
@@ -460,6 +467,9 @@ SHAPES = {  # each way that there is, in several blocks
         {"padding": 1, "groups": 24, "stride": 2},
     ),
     "few channels in strides": ((3, 5, 40, 41), (3, 5, 3, 4), {"padding": 1, "stride": (3, 2)}),
+    "points": ((11, 24, 19, 40), (32, 24, 1, 1), {}),
+    "points of small images": ((3, 130, 5, 7), (140, 130, 1, 1), {}),
+    "points in strides": ((2, 40, 21, 20), (18, 40, 1, 1), {"stride": (2, 1), "padding": 1}),
     "small images": ((40, 3, 9, 9), (20, 3, 2, 2), {}),
 }
 

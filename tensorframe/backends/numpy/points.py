@@ -45,12 +45,20 @@ class PointSums:
     def array(self, out: Array | None = None) -> Array:
         """Return the result, in `out` if it is given."""
         products = self._multiply(self._x, self._weight.swapaxes(1, 2)).array()
-        result = products.sum(axis=0).reshape(self.shape)
-        return result if out is None else _copied(result, out)
+        return copied(products.sum(axis=0).reshape(self.shape), out)
 
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of the one block."""
         store(self.blocks[0], self.array())
+
+
+def columns_of(x: Array, weight: Array, geometry: Geometry) -> tuple[Array, Shape]:
+    """Return what a kernel of one position reads, (batch, channels, positions), and the sizes of its result."""
+    sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
+    x = padded(x, geometry)
+    x = x[(slice(None), slice(None), *[slice(None, None, step) for step in geometry.stride])]
+    x = x[(slice(None), slice(None), *map(slice, sizes))]
+    return x.reshape((*x.shape[:2], prod(sizes))), sizes
 
 
 class PointProduct:
@@ -61,14 +69,10 @@ class PointProduct:
     def __init__(
         self, x: Array, weight: Array, geometry: Geometry, multiply: Multiply = Product
     ) -> None:
-        sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
-        x = padded(x, geometry)
-        x = x[(slice(None), slice(None), *[slice(None, None, step) for step in geometry.stride])]
-        x = x[(slice(None), slice(None), *map(slice, sizes))]
+        columns, sizes = columns_of(x, weight, geometry)
         self.dtype = x.dtype
         self.shape: Shape = (x.shape[0], weight.shape[0], *sizes)
         self._columns = prod(sizes)
-        columns = x.reshape((*x.shape[:2], self._columns))
         self._product = multiply(weight.reshape(weight.shape[:2]), columns, whole_rows=True)
         whole = tuple([slice(0, size) for size in sizes])
         self.blocks = [(*index[:2], *whole) for index in self._product.blocks]
@@ -77,7 +81,7 @@ class PointProduct:
         """Return the result, in `out` if it is given."""
         if out is None or not out.flags.c_contiguous:
             result: Array = self._product.array().reshape(self.shape)
-            return result if out is None else _copied(result, out)
+            return copied(result, out)
         self._product.array(out.reshape((*self.shape[:2], self._columns)))
         return out
 
@@ -92,6 +96,9 @@ class PointProduct:
         self._product.each(spread)
 
 
-def _copied(source: Array, target: Array) -> Array:
+def copied(source: Array, target: Array | None) -> Array:
+    """Return an array, in the memory of `target` if there is one."""
+    if target is None:
+        return source
     target[...] = source
     return target

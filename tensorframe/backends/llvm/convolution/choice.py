@@ -7,6 +7,12 @@ from typing import Any
 from tensorframe.backends.llvm.convolution.channels import ByChannels
 from tensorframe.backends.llvm.convolution.dots import ByDots
 from tensorframe.backends.llvm.convolution.plan import Plan
+from tensorframe.backends.llvm.convolution.points import (
+    ByColumns,
+    SumsByColumns,
+    sums_columns,
+    takes_points,
+)
 from tensorframe.backends.llvm.convolution.positions import ByPositions
 from tensorframe.backends.llvm.indirect_product import functions
 from tensorframe.backends.llvm.products.packed import packed_or_blas
@@ -25,8 +31,12 @@ def compiled(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undila
     if x.dtype not in DTYPES:
         return undilated(x, weight, geometry, groups)
     if sums_points(x, weight, geometry, groups):
+        if sums_columns(x, weight):
+            return SumsByColumns(x, weight, geometry)
         return PointSums(x, weight, geometry, packed_or_blas)
     if groups == 1 and max(weight.shape[2:]) == 1:  # windows share nothing
+        if takes_points(x, weight, geometry):
+            return ByColumns(x, weight, geometry)
         return PointProduct(x, weight, geometry, packed_or_blas)
     plan = Plan(x, weight, geometry, groups)
     fills = plan.channels >= functions(plan.dtype).lanes // 2
