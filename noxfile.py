@@ -84,6 +84,16 @@ def bits(session: nox.Session) -> None:
 
 
 @nox.session
+def numpy(session: nox.Session) -> None:
+    """NumPy's functions with every argument of their signatures, over 21 dtypes and layouts, against NumPy's values.
+
+    Half a minute; the tests have a part of it in every run. Arguments go to pytest.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "pytest", "tests/numpy_names", *session.posargs, NUMPY_NAMES="all")
+
+
+@nox.session
 def streaming(session: nox.Session) -> None:
     """1,000 random programs under a quarter of the memory that they take: the same bits, or refused before they read.
 

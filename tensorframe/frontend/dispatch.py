@@ -242,7 +242,15 @@ def _general(op: Op, *operands: Any) -> Tensor:
     nodes = suited(op, as_nodes(op, operands))
     if op.name in _KEEPING_BOOLS and nodes[0].dtype in dtypes.BOOL:
         return handle_on(nodes[0])
-    return handle_on(record_map(op, nodes, device_of(nodes), site))
+    try:
+        return handle_on(record_map(op, nodes, device_of(nodes), site))
+    except DTypeError:
+        from tensorframe.frontend import complex_order  # few programs order complex numbers
+
+        tensors = tuple(map(handle_on, nodes))
+        if not complex_order.has_order(op, *tensors):
+            raise
+        return complex_order.elementwise(op, *tensors)
 
 
 def call(op: Op, *inputs: Tensor, attrs: tuple[Any, ...] = ()) -> Tensor:
@@ -287,6 +295,8 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
         add_sequences(values, nodes, op.conditions)
     partners = [node.dtype for node in nodes[op.conditions :] if node is not None]
     like = dtypes.promote(*partners) if partners else None
+    if like in dtypes.INTEGER and op.accepts.isdisjoint(dtypes.INTEGER):
+        like = dtypes.float_of(like)  # where integers become floats, a number need not fit theirs
     device = _device_beside(nodes) or default_device()
     return tuple(
         [

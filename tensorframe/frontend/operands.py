@@ -185,6 +185,14 @@ def along(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
     return tensor, normalize_axis(name, axis, tensor.ndim)
 
 
+def along_line(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
+    """Return a tensor and an axis as `along` does; one without axes as a vector of one element, as NumPy takes it."""
+    tensor = operand(x)
+    if not tensor.ndim:
+        tensor = flattened(tensor)
+    return along(name, tensor, axis)
+
+
 def with_axes(tensor: Tensor, ndim: int) -> Tensor:
     """Return the tensor with axes of size 1 put in front until it has `ndim`."""
     return reshaped(tensor, (1,) * (ndim - tensor.ndim) + tensor.shape)

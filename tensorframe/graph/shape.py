@@ -124,6 +124,16 @@ def normalize_axes(op: str, axis: int | Iterable[int] | None, ndim: int) -> tupl
     return tuple(sorted(axes_in_order(op, axis, ndim)))
 
 
+def reduced_axes(op: str, axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return sorted axes to reduce along, counted from the front: see `normalize_axes`.
+
+    0-d operands have the axes 0 and -1, as in NumPy: there is nothing to reduce.
+    """
+    if not ndim and type(axis) is int and -1 <= axis <= 0:
+        return ()
+    return normalize_axes(op, axis, ndim)
+
+
 def axes_in_order(op: str, axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     """Return axes counted from the front, in the order in which they are named: see `normalize_axes`."""
     if axis is None:

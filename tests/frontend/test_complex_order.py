@@ -1,12 +1,15 @@
-"""Largest and smallest complex numbers are NumPy's: ordered by real parts, then imaginary ones, NaN first."""
+"""Complex numbers have NumPy's order: real parts, then imaginary ones, NaN first."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import DTypeError, ShapeError
+from tests.backends.devices import FOUND
 
 nan, inf = float("nan"), float("inf")
 PARTS = [-inf, -2.0, -0.0, 0.0, 1.0, inf]
@@ -32,6 +35,59 @@ def test_extremes_are_numpys(device, dtype, name, values):
             ):
                 assert actual.dtype == expected.dtype
                 np.testing.assert_array_equal(actual.numpy(), expected)
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy", *FOUND])
+def test_comparisons_and_choices_are_numpys_on_every_device(device):
+    parts = [-inf, -0.0, 0.0, 1.0, inf, nan]
+    line = np.asarray([complex(real, imag) for real in parts for imag in (-1.0, 0.0, inf, nan)])
+    array = line.astype("complex64")
+    tensor = tfr.asarray(array, device=device)
+    names = ["less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "fmax", "fmin"]
+    results = [getattr(tfr, name)(tensor[:, None], tensor) for name in names]
+    for name, actual in zip(names, tfr.compute(*results), strict=True):
+        with np.errstate(invalid="ignore"):
+            expected = getattr(np, name)(array[:, None], array)
+        assert actual.dtype == expected.dtype
+        np.testing.assert_array_equal(actual.numpy(), expected, err_msg=name)
+
+
+def test_complex_numbers_are_compared_with_others_and_clipped():
+    z = tfr.asarray([1j, 1 + 1j, 2 - 1j])
+    assert (z > 1).tolist() == [False, True, True]
+    assert (z >= 1).tolist() == [False, True, True]
+    assert tfr.maximum(z, tfr.asarray([1, 1, 3])).tolist() == [1, 1 + 1j, 3]
+    assert tfr.clip(z, 1, 1 + 2j).tolist() == [1, 1 + 1j, 1 + 2j]
+    assert np.fmin(z, nan).tolist() == z.tolist()
+    with pytest.raises(DTypeError, match="remainder"):
+        _ = z % 2
+
+
+@pytest.mark.parametrize("name", ["nanmax", "nanmin"])
+def test_nan_is_left_out_of_extremes(name):
+    array = WITH_NAN.copy()
+    array[0, 0] = nan
+    for axis in (None, 0, (1, 2), -1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy warns of what is NaN alone
+            expected = getattr(np, name)(array, axis=axis)
+        np.testing.assert_array_equal(getattr(tfr, name)(tfr.asarray(array), axis), expected)
+
+
+def test_selected_elements_have_extremes():
+    z, chosen = tfr.asarray([1j, 5.0, 2 - 1j]), [True, False, True]
+    assert tfr.max(z, where=chosen, initial=-9).item() == 2 - 1j
+    assert tfr.min(z, initial=-1j, where=chosen).item() == -1j
+    assert tfr.max(z, axis=0, initial=7).item() == 7
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_medians_lie_in_the_middle_of_the_order(size):
+    array = DRAW.integers(0, 3, (3, size, 1)) + 1j * DRAW.normal(size=(3, size, 1))
+    for axis in (None, 1):
+        np.testing.assert_allclose(tfr.median(tfr.asarray(array), axis), np.median(array, axis))
+    array[0, 0] = nan
+    assert np.isnan(tfr.median(tfr.asarray(array)).item())
 
 
 def test_what_is_made_of_extremes_is_numpys():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.numpy_names.comparison import differences, every_call
+from tests.numpy_names.comparison import differences
 from tests.numpy_names.doctests import all_verdicts
 from tests.numpy_names.known import examples_table
-from tests.numpy_names.names import homes, missing_parameters, public, table
+from tests.numpy_names.names import missing_parameters, table
+from tests.numpy_names.signatures import every_call, homes, public, written_calls
 
 PAGE = Path(__file__).parents[2] / "docs" / "numpy.md"
 BEGIN, END = "<!-- written by python -m tests.numpy_names -->", "<!-- end -->"
@@ -26,8 +27,7 @@ def written_between(text: str, begin: str, part: str, end: str) -> str:
 
 def main() -> None:
     """Print what differs, and write the table."""
-    names = dict.fromkeys(name for name, _, _ in every_call())
-    for name in names:
+    for name in (*every_call(), *written_calls()):
         for call, words in differences(name).items():
             print(f"{call}: {words}")
     for prefix, space, _ in homes():

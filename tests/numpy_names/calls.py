@@ -12,38 +12,45 @@ CALLS = r"""
 abs: abs(x); abs(c); abs(b); abs(i, dtype=float); abs(x, where=x > 0, out=zeros_like(x))
 all: all(x); all(b, 0, None, True); all(x, axis=1, keepdims=True, where=x > 0)
 allclose: allclose(x, x); allclose(a=x, b=x + 1, rtol=1e-3, atol=1e-3, equal_nan=True)
+amax: amax(a=x, axis=0, keepdims=True, initial=1, where=x > 0)
+amin: amin(a=x, axis=0, keepdims=True, initial=9, where=x > 0)
 angle: angle(c); angle(z=x, deg=True)
 any: any(x); any(b, 0, None, True); any(a=x, axis=1, where=x > 0)
 append: append(x, x); append(arr=x, values=x, axis=0)
-apply_along_axis: apply_along_axis(sum, 0, x); apply_along_axis(lambda r: r[:2] * 2, axis=1, arr=x)
+apply_along_axis: apply_along_axis(sum, 0, x); apply_along_axis(lambda r: r[:2] * 2, axis=1, arr=x); \
+apply_along_axis(lambda r, p, q=0: r * p + q, 1, x, 2, q=3)
 apply_over_axes: apply_over_axes(sum, x, (0, 1))
 arange: arange(5); arange(2, 8, 3); arange(1, None, 1) if 0 else arange(3.5); arange(5, dtype="f4"); \
 arange(0, 1, 0.25)
 argmax: argmax(x); argmax(a=x, axis=1, keepdims=True); argmax(n)
-argmin: argmin(x); argmin(x, 0)
+argmin: argmin(x); argmin(x, 0); \
+argmin(a=x, axis=1, keepdims=True)
 argpartition: argpartition(v, 2)[2]; argpartition(x, kth=1, axis=0, kind="introselect")[1]
-argsort: argsort(o); argsort(a=x, axis=0, kind="stable"); argsort(v, -1, "mergesort"); argsort(c)
+argsort: argsort(o); argsort(a=x, axis=0, kind="stable"); argsort(v, -1, "mergesort"); argsort(c); \
+argsort(v, stable=True)
 argwhere: argwhere(x > 0)
 around: around(x, 1); around(a=x * 100, decimals=-1)
-array: array([1, 2]); array(x, ndmin=3); array([1, 2], float, copy=True, order="C")
-array2string: array2string(k, separator=", ")
+array: array([1, 2]); array(x, ndmin=3); array([1, 2], float, copy=True, order="C"); \
+array([[1, 2], [3, 4]], ndmax=2)
 array_equal: array_equal(x, x); array_equal(n, n, equal_nan=True)
 array_equiv: array_equiv(x, x[:1])
 array_split: array_split(v, 4); array_split(ary=x, indices_or_sections=[1], axis=1)
-array_str: array_str(k)
-asanyarray: asanyarray(x); asanyarray([1, 2], float)
-asarray: asarray([1, 2], float); asarray(x, None, "C")
-asarray_chkfinite: asarray_chkfinite(x)
-ascontiguousarray: ascontiguousarray(x); ascontiguousarray(3.0)
-asfortranarray: asfortranarray(x)
+asanyarray: asanyarray(x); asanyarray([1, 2], float); \
+asanyarray(x, copy=True)
+asarray: asarray([1, 2], float); asarray(x, None, "C"); \
+asarray(x, copy=True)
+asarray_chkfinite: asarray_chkfinite(x); \
+asarray_chkfinite(x, dtype="f8")
+ascontiguousarray: ascontiguousarray(x); ascontiguousarray(3.0); \
+ascontiguousarray(x, dtype="f8")
+asfortranarray: asfortranarray(x); \
+asfortranarray(x, dtype="f8")
 astype: astype(x, "f4"); astype(x, "c16", copy=False)
 atleast_1d: atleast_1d(z); atleast_1d(z, x)
 atleast_2d: atleast_2d(z); atleast_2d(v, x)
 atleast_3d: atleast_3d(z); atleast_3d(v, x)
 average: average(x); average(x, 1, arange(4.0), True, keepdims=True); average(a=v, weights=q)
 bartlett: bartlett(0); bartlett(1); bartlett(M=7)
-base_repr: base_repr(5, base=3)
-binary_repr: binary_repr(5, width=8)
 bincount: bincount(k); bincount(k, weights=v, minlength=12)
 bitwise_and: bitwise_and(i, 3); bitwise_and(i, k[:4])
 bitwise_count: bitwise_count(i); bitwise_count(b)
@@ -58,25 +65,31 @@ can_cast: can_cast("i4", "i8"); can_cast("f8", "f4", "same_kind"); can_cast("f8"
 choose: choose([2, 0, 1], [x[0, :3], x[1, :3], x[2, :3]]); choose([3, -1], [[1, 2], [4, 5]], mode="wrap"); \
 choose([3, -1], [[1, 2], [4, 5]], None, "clip")
 clip: clip(x, 0, 1); clip(a=x, a_min=None, a_max=0); clip(x, min=0); clip(x, 0, 1, out=zeros_like(x)); \
-clip(v, w, None)
+clip(v, w, None); \
+clip(x, min=0, max=2); clip(v, 0, 1, dtype="f8", casting="unsafe")
 column_stack: column_stack((v, w)); column_stack([x, x])
 compress: compress([True, False, True], x, 0); compress(b, v); compress(condition=[0, 1], a=x, axis=1)
+concat: concat([x, x]); concat((x, x), axis=1, dtype="c16", casting="same_kind")
 concatenate: concatenate([x, x]); concatenate((x, x), 1); concatenate([x, v], axis=None); \
 concatenate([v, w], dtype="c16", casting="same_kind"); concatenate([v, w], dtype="i8", casting="unsafe")
 convolve: convolve(v, v[:3]); convolve(a=v, v=w[:3], mode="same"); convolve(v, w, "valid")
 copy: copy(x); copy(a=x, order="K")
 copysign: copysign(v, w); copysign(v, -1)
-corrcoef: corrcoef(x); corrcoef(v, w, rowvar=False)
+corrcoef: corrcoef(x); corrcoef(v, w, rowvar=False); \
+corrcoef(x, dtype="f8")
 correlate: correlate(v, w[:3]); correlate(a=v, v=w[:3], mode="same"); correlate(c, c[:4], "full"); \
 correlate(v[:2], w, "same")
 count_nonzero: count_nonzero(x); count_nonzero(i, 1, keepdims=True)
 cov: cov(x); cov(m=v, y=w, rowvar=True, bias=True); cov(x, ddof=0); \
-cov(x, fweights=[1, 2, 1, 1], aweights=arange(1, 5))
+cov(x, fweights=[1, 2, 1, 1], aweights=arange(1, 5)); \
+cov(x, dtype="f8")
 cross: cross(m, m[::-1]); cross(m, h, axisa=0, axisb=1, axisc=0); cross(a=m, b=h, axis=0)
 cumprod: cumprod(x); cumprod(x, 1); cumprod(a=x, axis=0, dtype="f8")
 cumsum: cumsum(x); cumsum(x, 1, out=zeros_like(x)); cumsum(a=k, dtype=float); cumsum(b)
-cumulative_prod: cumulative_prod(v, include_initial=True)
-cumulative_sum: cumulative_sum(x, axis=1, include_initial=True)
+cumulative_prod: cumulative_prod(v, include_initial=True); \
+cumulative_prod(x, axis=1, dtype="f8")
+cumulative_sum: cumulative_sum(x, axis=1, include_initial=True); \
+cumulative_sum(x, axis=0, dtype="f8")
 delete: delete(v, 2); delete(arr=x, obj=[0, 2], axis=1); delete(x, slice(1), 0)
 diag: diag(v); diag(v=x, k=1)
 diag_indices: diag_indices(3); diag_indices(n=2, ndim=3)
@@ -86,18 +99,21 @@ diagonal: diagonal(x); diagonal(a=x, offset=1, axis1=1, axis2=0)
 diff: diff(v); diff(a=x, n=2, axis=0); diff(v, prepend=0, append=[1, 2]); diff(b)
 digitize: digitize(v, o); digitize(x=v, bins=o, right=True)
 divide: divide(v, 2); divide(v, w, dtype="f8"); divide(i, 2)
-divmod: divmod(v, 2); divmod(k, 3)
+divmod: divmod(v, 2); divmod(k, 3); \
+divmod(v, 2, dtype="f8"); divmod(k, 3, signature="ll->ll")
 dot: dot(x, x.T); dot(v, w); dot(z, x); dot(a=m, b=m, out=zeros_like(m))
 dsplit: dsplit(ones((2, 2, 4)), 2)
 dstack: dstack([v, w]); dstack((x, x))
 ediff1d: ediff1d(v); ediff1d(ary=x, to_end=[1, 2], to_begin=-1)
 einsum: einsum("ij,jk->ik", m, m); einsum("ii", m, optimize=True); einsum(m, [0, 1], m, [1, 2], [0, 2]); \
 einsum("i,i", v, w, dtype="f8", casting="safe"); einsum("...j->...", x)
-einsum_path: einsum_path("ij,jk,kl->il", m, m, m)[0]
+einsum_path: einsum_path("ij,jk,kl->il", m, m, m)[0]; \
+einsum_path("ij,jk,kl->il", m, m, m, optimize="greedy")[0]; \
+einsum_path("ij,jk->ik", m, m, optimize=False, einsum_call=False)[0]
 empty: shape(empty(3)); shape(empty((2, 3), int, "C"))
 empty_like: shape(empty_like(x)); shape(empty_like(x, int, shape=(2,)))
 equal: equal(x, x); equal(i, 0)
-exp: exp(v); exp(c); exp(v, where=b, out=zeros_like(v * 1.0)); exp(v, dtype="f8")
+exp: exp(v); exp(c); exp(v * 1.0, where=b, out=zeros_like(v * 1.0)); exp(v, dtype="f8")
 expand_dims: expand_dims(x, 0); expand_dims(a=x, axis=(0, -1))
 extract: extract(x > 0, x); extract(condition=b, arr=v)
 eye: eye(3); eye(3, 4, 1, int, "F"); eye(N=2, M=3, k=-1)
@@ -113,9 +129,9 @@ floor_divide: floor_divide(v, 2); floor_divide(k, 3)
 fmax: fmax(n, 0)
 fmin: fmin(n, 0)
 fmod: fmod(v, 2); fmod(k, 3)
-format_float_positional: format_float_positional(0.1)
-format_float_scientific: format_float_scientific(0.1)
-frexp: frexp(v); frexp(k)
+frexp: frexp(v); frexp(k); \
+frexp(v, signature="d->di")
+from_dlpack: from_dlpack(x); from_dlpack(x, device="cpu", copy=True)
 frombuffer: frombuffer(b"abcdefgh", "u1"); frombuffer(b"abcdefgh", dtype="u2", count=2, offset=2)
 fromfunction: fromfunction(lambda i, j: i + j, (2, 3)); \
 fromfunction(lambda i, j, p=1: i + p * j, (2, 3), dtype=int, p=3)
@@ -124,7 +140,8 @@ fromstring: fromstring("1 2 3", int, sep=" ")
 full: full(3, 7); full((2,), 1.5, "f4"); full(shape=(2, 2), fill_value=[1, 2], dtype=int)
 full_like: full_like(x, 3); full_like(x, 3, int, shape=2)
 gcd: gcd(i, 6); gcd(k, k[::-1])
-geomspace: geomspace(1, 256, 9); geomspace([1, 2], [100, 200], 4, axis=1); geomspace(1, 1000, num=3, endpoint=False)
+geomspace: geomspace(1, 256, 9); geomspace([1, 2], [100, 200], 4, axis=1); geomspace(1, 1000, num=3, endpoint=False); \
+geomspace(1, 256, 9, dtype="f8")
 gradient: gradient(v); gradient(x, 2.0, axis=0); gradient(v, o, edge_order=2); gradient(x)
 greater: greater(x, 0)
 greater_equal: greater_equal(x, 0)
@@ -134,8 +151,10 @@ heaviside: heaviside(v, 0.5)
 histogram: histogram(v); histogram(a=v, bins=3, range=(-1, 1), density=True, weights=q); histogram(v, o)
 histogram2d: histogram2d(v, w, 3); histogram2d(v, w, [2, 3], [[-1, 1], [0, 1]], density=True); \
 histogram2d(x=v, y=w, bins=o, weights=q)
-histogram_bin_edges: histogram_bin_edges(v, 3); histogram_bin_edges(v, bins="auto", range=(0, 1))
-histogramdd: histogramdd(x, (2, 3, 2, 2)); histogramdd((v, w), bins=2, density=True)
+histogram_bin_edges: histogram_bin_edges(v, 3); histogram_bin_edges(v, bins="auto", range=(0, 1)); \
+histogram_bin_edges(v, bins=2, weights=q)
+histogramdd: histogramdd(x, (2, 3, 2, 2)); histogramdd((v, w), bins=2, density=True); \
+histogramdd((v, w), bins=2, range=[(-1, 1), (0, 2)], weights=q)
 hsplit: hsplit(x, 2); hsplit(v, [2])
 hstack: hstack([v, w]); hstack([x, x], dtype="c16", casting="same_kind")
 hypot: hypot(v, w)
@@ -146,11 +165,14 @@ indices: indices((2, 3)); indices((2, 3), dtype=float); indices(dimensions=(2, 2
 inner: inner(x, x); inner(v, w); inner(z, v)
 insert: insert(v, 1, 5); insert(arr=x, obj=1, values=9, axis=0); insert(v, [0, 2], [7, 8])
 interp: interp(q, o, w); interp(x=7.0, xp=o, fp=w, left=-1, right=-2); interp(v, o, w, period=3)
-intersect1d: intersect1d(k, i); intersect1d(ar1=k, ar2=i, return_indices=True)
+intersect1d: intersect1d(k, i); intersect1d(ar1=k, ar2=i, return_indices=True); \
+intersect1d([1, 2], [2, 3], assume_unique=True)
 invert: invert(i); invert(b)
-isclose: isclose(x, x + 1e-9); isclose(a=n, b=n, equal_nan=True)
+isclose: isclose(x, x + 1e-9); isclose(a=n, b=n, equal_nan=True); \
+isclose(v, v + 0.1, rtol=0.1, atol=0.2)
 iscomplex: iscomplex(c); iscomplex(v)
 iscomplexobj: iscomplexobj(c); iscomplexobj(v)
+isdtype: isdtype(x.dtype, "real floating"); isdtype(dtype=k.dtype, kind=("integral", "bool"))
 isfinite: isfinite(n)
 isin: isin(i, [1, 2]); isin(element=k, test_elements=i, assume_unique=True, invert=True, kind="sort")
 isinf: isinf(n / 0.0)
@@ -183,9 +205,11 @@ logical_and: logical_and(x, 1); logical_and(b, b[::-1])
 logical_not: logical_not(x)
 logical_or: logical_or(x, 0)
 logical_xor: logical_xor(x, 1)
-logspace: logspace(0, 2, 3); logspace([0, 1], 2, 3, base=2, axis=-1); logspace(0, 2, 3, dtype=int)
+logspace: logspace(0, 2, 3); logspace([0, 1], 2, 3, base=2, axis=-1); logspace(0, 2, 3, dtype=int); \
+logspace(0, 2, num=4, endpoint=False)
 mask_indices: mask_indices(3, triu, 1)
-matmul: matmul(m, h); matmul(x, x.T, dtype="c16"); matmul(x[None], x.T[None], axes=[(-2, -1), (-2, -1), (0, 1)])
+matmul: matmul(m, h); matmul(x, x.T, dtype="c16"); matmul(x[None], x.T[None], axes=[(-2, -1), (-2, -1), (0, 1)]); \
+matmul(m, h, axes=[(1, 0), (0, 1), (1, 0)])
 matrix_transpose: matrix_transpose(x)
 matvec: matvec(x, x[0])
 max: max(x); max(x, 1); max(a=x, axis=0, keepdims=True, initial=1); max(x, where=x > 0, initial=0); max(n)
@@ -196,24 +220,38 @@ meshgrid: meshgrid(v, w); meshgrid(v, w[:2], indexing="ij", sparse=True, copy=Fa
 min: min(x); min(a=x, axis=0, keepdims=True, initial=1); min(x, where=x > 0, initial=9)
 minimum: minimum(v, w)
 mod: mod(v, 2); mod(k, 3)
-modf: modf(v * 3); modf(k)
+modf: modf(v * 3); modf(k); \
+modf(v, dtype="f8"); modf(v, signature="d->dd")
 moveaxis: moveaxis(ones((2, 3, 4)), 0, -1); moveaxis(a=ones((2, 3, 4)), source=(0, 1), destination=(1, 2))
 multiply: multiply(v, w); multiply(x, 2, dtype="c16"); multiply(x, 2, where=x > 0, out=zeros_like(x))
 nan_to_num: nan_to_num(n); nan_to_num(x=n / 0.0, copy=True, nan=1.0, posinf=2.0, neginf=3.0)
-nanargmax: nanargmax(n); nanargmax(n[None], axis=1)
-nanargmin: nanargmin(n)
-nancumprod: nancumprod(n); nancumprod(a=n, axis=0)
-nancumsum: nancumsum(n); nancumsum(a=n, axis=0)
+nanargmax: nanargmax(n); nanargmax(n[None], axis=1); \
+nanargmax(n[None], axis=0, keepdims=True)
+nanargmin: nanargmin(n); \
+nanargmin(n[:1], axis=0, keepdims=True)
+nancumprod: nancumprod(n); nancumprod(a=n, axis=0); \
+nancumprod(n, dtype="f8")
+nancumsum: nancumsum(n); nancumsum(a=n, axis=0); \
+nancumsum(n, dtype="f8")
 nanmax: nanmax(n); nanmax(n, 0, keepdims=True, initial=9, where=b)
-nanmean: nanmean(n); nanmean(n, 0, where=b)
-nanmedian: nanmedian(n); nanmedian(n, axis=0, keepdims=True)
+nanmean: nanmean(n); nanmean(n, 0, where=b); \
+nanmean(n, 0, "f8", keepdims=True)
+nanmedian: nanmedian(n); nanmedian(n, axis=0, keepdims=True); \
+nanmedian(n, overwrite_input=True)
 nanmin: nanmin(n); nanmin(n, 0, keepdims=True, initial=-9, where=b)
-nanpercentile: nanpercentile(n, 30); nanpercentile(n, [30, 40], method="weibull", keepdims=True)
-nanprod: nanprod(n); nanprod(n, 0, initial=2, where=b)
-nanquantile: nanquantile(n, 0.3); nanquantile(n, 0.3, method="inverted_cdf", weights=q)
-nanstd: nanstd(n); nanstd(n, ddof=1, where=b)
-nansum: nansum(n); nansum(n, 0, initial=2, where=b)
-nanvar: nanvar(n); nanvar(n, 0, "f8", ddof=1, keepdims=True)
+nanpercentile: nanpercentile(n, 30); nanpercentile(n, [30, 40], method="weibull", keepdims=True); \
+nanpercentile(n, 30, 0, overwrite_input=True); \
+nanpercentile(n, 30, method="inverted_cdf", weights=q)
+nanprod: nanprod(n); nanprod(n, 0, initial=2, where=b); \
+nanprod(n, 0, "f8", keepdims=True)
+nanquantile: nanquantile(n, 0.3); nanquantile(n, 0.3, method="inverted_cdf", weights=q); \
+nanquantile(n, [0.3, 0.5], axis=0, overwrite_input=True, keepdims=True)
+nanstd: nanstd(n); nanstd(n, ddof=1, where=b); \
+nanstd(n, 0, "f8", keepdims=True); nanstd(n, correction=1); nanstd(n, 0, mean=nanmean(n, 0, keepdims=True))
+nansum: nansum(n); nansum(n, 0, initial=2, where=b); \
+nansum(n, 0, "f8", keepdims=True)
+nanvar: nanvar(n); nanvar(n, 0, "f8", ddof=1, keepdims=True); \
+nanvar(n, 0, where=b); nanvar(n, correction=1); nanvar(n, 0, mean=nanmean(n, 0, keepdims=True))
 ndim: ndim(x); ndim([[1]])
 negative: negative(v)
 nextafter: nextafter(v, 9.0)
@@ -222,20 +260,23 @@ not_equal: not_equal(x, 0)
 ones: ones(3); ones((2, 3), int, "C"); ones(shape=2, dtype="f4")
 ones_like: ones_like(x); ones_like(x, int, shape=(2,))
 outer: outer(v, w); outer(a=v, b=x)
-packbits: packbits(b); packbits(x > 0, 1); packbits(a=i, axis=0, bitorder="little")
+packbits: packbits(b); packbits(x > 0, 1); packbits(i, axis=0, bitorder="little")
 pad: pad(v, 2); pad(x, 1, "edge"); pad(x, ((1, 2), (3, 4)), mode="constant", constant_values=5); pad(v, 2, "wrap"); \
 pad(x, 2, "linear_ramp", end_values=3); pad(x, 1, "mean"); pad(x, 2, "maximum", stat_length=2); pad(v, 3, "median"); \
 pad(v, 7, "reflect"); pad(v, 2, "symmetric", reflect_type="odd"); pad(v, 8, "reflect", reflect_type="odd"); \
 pad(v, 2, "minimum"); shape(pad(v, 2, "empty"))
 partition: partition(v, 2)[2]; partition(x, kth=1, axis=0, kind="introselect")[1]
-percentile: percentile(x, 30); percentile(a=x, q=[20, 50], axis=1, method="hazen", keepdims=True)
+percentile: percentile(x, 30); percentile(a=x, q=[20, 50], axis=1, method="hazen", keepdims=True); \
+percentile(v, 30, overwrite_input=True); percentile(v, 30, method="inverted_cdf", weights=q)
 permute_dims: permute_dims(x); permute_dims(x, (1, 0))
-piecewise: piecewise(v, [v < 0, v > 1], [lambda p: -p, lambda p: p * 2, 5]); piecewise(v, v < 0, [1, 2])
+piecewise: piecewise(v, [v < 0, v > 1], [lambda p: -p, lambda p: p * 2, 5]); piecewise(v, v < 0, [1, 2]); \
+piecewise(v, [v < 0], [lambda p, r, t=0: p * r + t, 1], 2, t=3)
 poly: poly(v[:3]); poly(m)
 polyadd: polyadd([1, 2], v)
 polyder: polyder(v); polyder(p=v, m=2)
 polydiv: polydiv([3.0, 5, 2], [2, 1.0])
-polyfit: polyfit(o, w, 2); polyfit(x=o, y=w, deg=1, full=True); polyfit(o, w, 1, w=q + 1, cov=True)
+polyfit: polyfit(o, w, 2); polyfit(x=o, y=w, deg=1, full=True); polyfit(o, w, 1, w=q + 1, cov=True); \
+polyfit(o, w, 1, rcond=1e-3)
 polyint: polyint(v); polyint(p=v, m=2, k=[1, 2])
 polymul: polymul([0, 1, 2], [3, 4])
 polysub: polysub([1, 2], v)
@@ -250,7 +291,8 @@ quantile(v, 0.4, method="closest_observation"); quantile(v, 0.4, method="interpo
 quantile(v, 0.4, method="hazen"); quantile(v, 0.4, method="weibull"); quantile(v, 0.4, method="median_unbiased"); \
 quantile(v, 0.4, method="normal_unbiased"); quantile(v, 0.4, method="lower"); quantile(v, 0.4, method="higher"); \
 quantile(v, 0.4, method="midpoint"); quantile(v, 0.4, method="nearest"); \
-quantile(a=x, q=0.5, axis=1, keepdims=True, method="inverted_cdf", weights=x * x + 1)
+quantile(a=x, q=0.5, axis=1, keepdims=True, method="inverted_cdf", weights=x * x + 1); \
+quantile(v, 0.3, overwrite_input=True)
 ravel: ravel(x); ravel(a=x, order="F")
 ravel_multi_index: ravel_multi_index(([1, 2], [0, 3]), (3, 4)); \
 ravel_multi_index(([1, 5], [0, -3]), (3, 4), mode=("wrap", "clip"), order="F")
@@ -259,6 +301,7 @@ real_if_close: real_if_close(c); real_if_close(c.real + 0j, tol=1000)
 reciprocal: reciprocal(v + 10.0)
 remainder: remainder(v, 2); remainder(k, 3)
 repeat: repeat(v, 2); repeat(x, 2, 0); repeat(a=v, repeats=[1, 2, 0, 1, 1, 1], axis=0)
+require: require(x); require(a=x, dtype="f8", requirements=["C"])
 reshape: reshape(x, (4, 3)); reshape(x, shape=-1, order="F"); reshape(x, (2, 6), copy=True)
 resize: resize(v, (2, 5)); resize(a=x, new_shape=(2, 2))
 result_type: result_type("i4", "i8")
@@ -269,6 +312,7 @@ rollaxis: rollaxis(ones((2, 3, 4)), 2); rollaxis(a=ones((2, 3, 4)), axis=0, star
 roots: sort(roots([1.0, -3, 2]))
 rot90: rot90(x); rot90(m=x, k=2, axes=(1, 0))
 round: round(v); round(x, 2); round(a=x * 100, decimals=-1); round(i, -1)
+row_stack: row_stack([v, w]); row_stack(tup=[x, x], dtype="c16", casting="same_kind")
 searchsorted: searchsorted(o, v); searchsorted(a=v, v=w, side="right", sorter=argsort(v))
 select: select([x > 1, x < 0], [x, x * 10], -1); select(condlist=[b], choicelist=[v])
 setdiff1d: setdiff1d(k, i); setdiff1d(ar1=k, ar2=[1], assume_unique=False)
@@ -279,11 +323,12 @@ signbit: signbit(v)
 sin: sin(v); sin(c); sin(v, dtype="f8")
 sinc: sinc(v)
 size: size(x); size(x, 1); size(a=x, axis=0)
-sort: sort(x); sort(a=x, axis=0, kind="stable"); sort(x, None); sort(c); sort(n)
+sort: sort(x); sort(a=x, axis=0, kind="stable"); sort(x, None); sort(c); sort(n); \
+sort(v, stable=True)
 sort_complex: sort_complex(c); sort_complex(v)
 spacing: spacing(v * 1.0)
 split: split(v, 3); split(ary=x, indices_or_sections=[1, 2], axis=1)
-sqrt: sqrt(abs(v)); sqrt(c); sqrt(abs(v), where=b, out=zeros_like(v * 1.0))
+sqrt: sqrt(abs(v)); sqrt(c); sqrt(abs(v * 1.0), where=b, out=zeros_like(v * 1.0))
 square: square(v); square(c)
 squeeze: squeeze(x[None]); squeeze(a=x[None, :, None], axis=0)
 stack: stack([v, w]); stack([v, w], 1, dtype="c16", casting="same_kind")
@@ -293,7 +338,7 @@ subtract: subtract(v, w); subtract(3, x)
 sum: sum(x); sum(x, 1, "f8"); sum(a=x, axis=0, keepdims=True, initial=5); sum(x, where=x > 0); sum(b); sum(i, (0, 1))
 swapaxes: swapaxes(x, 0, 1); swapaxes(a=x, axis1=-1, axis2=0)
 take: take(v, [0, 2]); take(x, [1], 0); take(a=v, indices=[9, -9], mode="wrap"); take(v, [9, -9], None, None, "clip")
-take_along_axis: take_along_axis(x, argsort(x, 1), 1); take_along_axis(arr=v, indices=[0, 1], axis=None)
+take_along_axis: take_along_axis(x, argsort(x, 1), 1); take_along_axis(arr=v, indices=asarray([0, 1]), axis=None)
 tensordot: tensordot(m, h); tensordot(a=x, b=x, axes=([0], [0])); tensordot(v, w, 0)
 tile: tile(v, 2); tile(A=x, reps=(2, 1, 2))
 trace: trace(m); trace(a=x, offset=1, axis1=1, axis2=0, dtype="f8")
@@ -303,87 +348,38 @@ tri: tri(3); tri(N=3, M=4, k=-1, dtype=int)
 tril: tril(x); tril(m=x, k=1)
 tril_indices: tril_indices(3); tril_indices(n=3, k=1, m=4)
 tril_indices_from: tril_indices_from(x, 1)
-trim_zeros: asarray(trim_zeros(pad(x, 2))); trim_zeros(filt=pad(v, 2), trim="f")[:]
+trim_zeros: asarray(trim_zeros(pad(x, 2))); trim_zeros(filt=pad(v, 2), trim="f")[:]; \
+asarray(trim_zeros(pad(x, 2), axis=1))
 triu: triu(x); triu(m=x, k=1)
 triu_indices: triu_indices(3); triu_indices(n=3, k=1, m=4)
-triu_indices_from: triu_indices_from(x)
+triu_indices_from: triu_indices_from(x); \
+triu_indices_from(x, k=1)
 true_divide: true_divide(i, 2)
 trunc: trunc(v * 3)
 union1d: union1d(k, i)
-unique: unique(i); unique(ar=k, return_index=True, return_inverse=True, return_counts=True); unique(i, axis=0)
+unique: unique(i); unique(ar=k, return_index=True, return_inverse=True, return_counts=True); unique(i, axis=0); \
+unique(n, equal_nan=False); unique(k, sorted=True)
+unique_all: unique_all(k)
 unique_counts: unique_counts(k)
 unique_inverse: unique_inverse(k)
-unique_all: unique_all(k)
 unique_values: sort(unique_values(k))
 unpackbits: unpackbits(k.astype("u1")); unpackbits(i.astype("u1"), 1, 3, "little"); \
-unpackbits(a=k.astype("u1"), count=-2)
+unpackbits(k.astype("u1"), count=-2)
 unravel_index: unravel_index([5, 7], (3, 4)); unravel_index(indices=5, shape=(3, 4), order="F")
 unstack: unstack(x); unstack(x, axis=1)
 unwrap: unwrap(v * 5); unwrap(p=x * 5, discont=4.0, axis=0, period=5.0); unwrap([0, 170, -170, 0], period=360)
 vander: vander(v, 3); vander(x=k, N=2, increasing=True)
-var: var(x); var(x, 1, "f8", ddof=1); var(a=x, axis=0, keepdims=True, where=x > -9); var(c); var(x, correction=1)
+var: var(x); var(x, 1, "f8", ddof=1); var(a=x, axis=0, keepdims=True, where=x > -9); var(c); var(x, correction=1); \
+var(x, 1, mean=mean(x, 1, keepdims=True))
 vdot: vdot(c, c); vdot(x, x)
-vecdot: vecdot(x, x); vecdot(c, c); vecdot(x, x, axis=0)
+vecdot: vecdot(x, x); vecdot(c, c); vecdot(x, x, axis=0); \
+vecdot(x, x, axes=[0, 0]); vecdot(x, x, keepdims=True)
 vecmat: vecmat(x[0, :3], m); vecmat(c[:3], m)
 vsplit: vsplit(x, 3); vsplit(x, [1])
 vstack: vstack([v, w]); vstack([x, x], dtype="c16", casting="same_kind")
 where: where(x > 0); where(x > 0, x, 0); where(b, v, w)
 zeros: zeros(3); zeros(3, int); zeros((2, 3), "f4", "C"); zeros(shape=2, dtype=bool)
 zeros_like: zeros_like(x); zeros_like(x, int, shape=(2,))
-linalg.cholesky: linalg.cholesky(h); linalg.cholesky(h, upper=True)
-linalg.cond: linalg.cond(h); linalg.cond(x=h, p=1)
-linalg.cross: linalg.cross(m, h); linalg.cross(m, h, axis=0)
-linalg.det: linalg.det(h)
-linalg.diagonal: linalg.diagonal(x, offset=1)
-linalg.eig: sort(linalg.eig(h).eigenvalues)
-linalg.eigh: linalg.eigh(h).eigenvalues; linalg.eigh(a=h, UPLO="U").eigenvalues
-linalg.eigvals: sort(linalg.eigvals(h))
-linalg.eigvalsh: linalg.eigvalsh(m); linalg.eigvalsh(a=m, UPLO="U")
-linalg.inv: linalg.inv(h)
-linalg.lstsq: linalg.lstsq(x.T, x[0]); linalg.lstsq(a=h, b=m, rcond=1e-3)
-linalg.matmul: linalg.matmul(m, h)
-linalg.matrix_norm: linalg.matrix_norm(x); linalg.matrix_norm(x, keepdims=True, ord=1)
-linalg.matrix_power: linalg.matrix_power(h, 3); linalg.matrix_power(a=h, n=-1)
-linalg.matrix_rank: linalg.matrix_rank(m); linalg.matrix_rank(A=h, tol=1.0); linalg.matrix_rank(h, hermitian=True); \
-linalg.matrix_rank(h, rtol=0.5); linalg.matrix_rank(v)
-linalg.matrix_transpose: linalg.matrix_transpose(x)
-linalg.multi_dot: linalg.multi_dot([m, h, m]); linalg.multi_dot([m, h], out=None)
-linalg.norm: linalg.norm(x); linalg.norm(v, 1); linalg.norm(x=x, ord="fro", axis=(0, 1), keepdims=True)
-linalg.outer: linalg.outer(v, w)
-linalg.pinv: linalg.pinv(h); linalg.pinv(a=h, rcond=1e-3); linalg.pinv(h, hermitian=True); linalg.pinv(h, rtol=1e-3)
-linalg.qr: abs(linalg.qr(h).R); abs(linalg.qr(a=h, mode="complete").Q); abs(linalg.qr(h, "r")); \
-linalg.qr(h, mode="raw")
-linalg.slogdet: linalg.slogdet(h)
-linalg.solve: linalg.solve(h, m); linalg.solve(a=h, b=m[0])
-linalg.svd: linalg.svd(x).S; linalg.svd(x, False).S; \
-linalg.svd(a=h, full_matrices=True, compute_uv=False, hermitian=True)
-linalg.svdvals: linalg.svdvals(x)
-linalg.tensordot: linalg.tensordot(m, h, axes=1)
-linalg.tensorinv: linalg.tensorinv(reshape(eye(4) * 2, (4, 2, 2)), 1); \
-linalg.tensorinv(a=reshape(eye(4), (2, 2, 2, 2)), ind=2)
-linalg.tensorsolve: linalg.tensorsolve(h, m[0]); \
-linalg.tensorsolve(a=reshape(eye(4), (2, 2, 4)), b=arange(4.0), axes=(0, 1))
-linalg.trace: linalg.trace(x, offset=1, dtype="f8")
-linalg.vecdot: linalg.vecdot(x, x, axis=0)
-linalg.vector_norm: linalg.vector_norm(x); linalg.vector_norm(x, axis=0, keepdims=True, ord=1)
-fft.fft: fft.fft(v); fft.fft(a=x, n=3, axis=0, norm="ortho")
-fft.fft2: fft.fft2(x); fft.fft2(a=x, s=(2, 2), axes=(0, 1), norm="forward")
-fft.fftfreq: fft.fftfreq(5); fft.fftfreq(n=4, d=0.5)
-fft.fftn: fft.fftn(x); fft.fftn(a=x, s=(2, 2), axes=(0, 1), norm="forward")
-fft.fftshift: fft.fftshift(x); fft.fftshift(x=v, axes=0)
-fft.hfft: fft.hfft(c); fft.hfft(a=c, n=4, axis=0, norm="ortho")
-fft.ifft: fft.ifft(c); fft.ifft(a=c, n=3, axis=0, norm="ortho")
-fft.ifft2: fft.ifft2(x)
-fft.ifftn: fft.ifftn(x)
-fft.ifftshift: fft.ifftshift(x)
-fft.ihfft: fft.ihfft(v)
-fft.irfft: fft.irfft(c); fft.irfft(a=c, n=5, norm="forward")
-fft.irfft2: fft.irfft2(x + 0j)
-fft.irfftn: fft.irfftn(x + 0j)
-fft.rfft: fft.rfft(v); fft.rfft(a=v, n=4, axis=0, norm="ortho")
-fft.rfft2: fft.rfft2(x)
-fft.rfftfreq: fft.rfftfreq(5)
-fft.rfftn: fft.rfftn(x)
 c_: c_[v, w]
 r_: r_[v, 0, w]; r_[1:4, 0, 4.0]
 s_: s_[1:2]

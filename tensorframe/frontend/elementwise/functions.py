@@ -8,12 +8,18 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from tensorframe import dtypes
-from tensorframe.frontend.dispatch import handle_on, recorder_of_one, recorder_of_two, unary
+from tensorframe.frontend.dispatch import (
+    binary,
+    handle_on,
+    recorder_of_one,
+    recorder_of_two,
+    unary,
+)
 from tensorframe.frontend.elementwise.comparisons import RECORDERS
 from tensorframe.frontend.elementwise.ufunc_methods import attach
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
-from tensorframe.ops.elementwise import CONJ, IMAG, POSITIVE, REAL_PART, WHERE
+from tensorframe.ops.elementwise import CONJ, IMAG, LOGICAL_AND, POSITIVE, REAL_PART, WHERE
 
 _METHODS = (
     "add sub mul truediv floordiv mod pow eq ne lt le gt ge and or xor lshift rshift neg pos invert"
@@ -58,7 +64,7 @@ def function_of(op: Op) -> Callable[..., Tensor]:
         function = recorder_of_two(op, other, _with_options)
     if op in _PARTS:
         names, options, kind = ["val"], [], Parameter.POSITIONAL_OR_KEYWORD
-        function = _of_part(function)
+        function = _of_part(op, function)
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "tensorframe"
     function.__doc__ = documentation(op)
@@ -70,8 +76,10 @@ def function_of(op: Op) -> Callable[..., Tensor]:
     return public
 
 
-def _of_part(record: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
+def _of_part(op: Op, record: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
     def part(val: Any) -> Tensor:
+        if op is IMAG and getattr(val, "dtype", None) == dtypes.bool_:
+            return binary(LOGICAL_AND, val, False)  # as NumPy's: a bool, and no number
         return record(val)
 
     return part

@@ -48,18 +48,23 @@ def with_options(
     dtype: DTypeLike | None = None,
     subok: Any = True,
     signature: Any = None,
+    converts: int | None = None,
 ) -> Any:
     """Return what `record` makes of the operands, computed and put where the options say.
 
-    `order`, `subok` and `signature` are NumPy's, and change nothing: tensors have one order, no subclasses, and one
-    loop for each dtype. Where the condition `where` is false, elements are those of `out`, and zeros without one.
+    `order` and `subok` are NumPy's, and change nothing: tensors have one order, and no subclasses. Of a `signature`
+    counts what it says of the result: `dtype` in other words. Where the condition `where` is false, elements are those
+    of `out`, and zeros without one. A dtype is that of the first `converts` operands (all of them for None).
     """
-    del order, subok, signature
+    del order, subok
     name = op.name
     choice(name, "casting", casting, CASTINGS)
     target = target_of(name, out)
+    dtype = _of_signature(name, signature, len(operands)) if dtype is None else dtype
     if dtype is not None:
-        operands = _in_dtype(op, operands, as_dtype(dtype), casting)
+        counted = len(operands) if converts is None else converts
+        chosen = _in_dtype(op, operands[:counted], as_dtype(dtype), casting)
+        operands = (*chosen, *operands[counted:])
     elif casting not in ("same_kind", "unsafe"):
         _check_operands(name, operands, casting)
     result = record(*operands)
@@ -73,6 +78,20 @@ def with_options(
         raise_unless_allowed(name, result.dtype, as_dtype(target.dtype), casting)
         result = converted(result, as_dtype(target.dtype))
     return deliver(result, target)
+
+
+def _of_signature(name: str, signature: Any, arity: int) -> Any:
+    """Return the dtype of the (first) result that a signature such as "dd->d" names, if it names one."""
+    if isinstance(signature, str) and "->" in signature:
+        operands, _, results = signature.partition("->")
+        signature = (*operands, *results)
+    if not isinstance(signature, tuple):
+        return signature
+    if len(signature) <= arity:
+        raise ArgumentError(
+            f"{name}: a signature has {arity} dtypes of operands and one of the result, got {signature}"
+        )
+    return signature[arity]
 
 
 def _in_dtype(op: Op, operands: tuple[Any, ...], dtype: DType, casting: str) -> tuple[Tensor, ...]:
@@ -134,8 +153,13 @@ def clipped(clip: Record, a: Any, low: Any, high: Any, out: Any, options: dict[s
 _NAMES = frozenset({"where", "casting", "order", "dtype", "subok", "signature"})
 
 
-def composed(like: Op, *names: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
-    """Give a formula, whose results have dtypes like those of an op, the options of elementwise functions."""
+def composed(
+    like: Op, *names: str, converts: int | None = None
+) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+    """Give a formula, whose results have dtypes like those of an op, the options of elementwise functions.
+
+    A dtype among them is that of the first `converts` operands (all of them for None).
+    """
 
     def decorate(formula: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if len(names) == 1:
@@ -144,7 +168,7 @@ def composed(like: Op, *names: str) -> Callable[[Callable[..., Tensor]], Callabl
             def unary(x: Any, /, out: Any = None, **options: Any) -> Tensor:
                 if not options and out is None:
                     return formula(x)
-                return _of_formula(like, formula, (x,), out, options)
+                return _of_formula(like, formula, (x,), out, options, converts)
 
             return _signed(unary, names)
 
@@ -152,7 +176,7 @@ def composed(like: Op, *names: str) -> Callable[[Callable[..., Tensor]], Callabl
         def two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Tensor:
             if not options and out is None:
                 return formula(x1, x2)
-            return _of_formula(like, formula, (x1, x2), out, options)
+            return _of_formula(like, formula, (x1, x2), out, options, converts)
 
         attach(two, formula.__name__)
         return _signed(two, names)
@@ -173,9 +197,10 @@ def _of_formula(
     operands: tuple[Any, ...],
     out: Any,
     options: dict[str, Any],
+    converts: int | None,
 ) -> Tensor:
     _check_names(formula.__name__, options)
-    result: Tensor = with_options(like, formula, operands, out, **options)
+    result: Tensor = with_options(like, formula, operands, out, **options, converts=converts)
     return result
 
 
@@ -191,6 +216,8 @@ def several(
         return formula(*operands)
     _check_names(like.name, options)
     dtype, casting = options.get("dtype"), options.get("casting", "same_kind")
+    if dtype is None:
+        dtype = _of_signature(like.name, options.get("signature"), len(operands))
     if dtype is not None:
         operands = _in_dtype(like, operands, as_dtype(dtype), casting)
     results = formula(*operands)

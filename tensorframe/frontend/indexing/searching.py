@@ -21,6 +21,7 @@ from tensorframe.frontend.dispatch import (
 from tensorframe.frontend.indexing.selection import index_node
 from tensorframe.frontend.operands import (
     along,
+    along_line,
     array_beside,
     comparable,
     converted,
@@ -32,7 +33,7 @@ from tensorframe.frontend.operands import (
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import broadcast, normalize_axes, normalize_axis
+from tensorframe.graph.shape import broadcast, normalize_axis, reduced_axes
 from tensorframe.ops.elementwise import MAXIMUM, MINIMUM, NOT_EQUAL, REMAINDER, WHERE
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
 from tensorframe.ops.reduction import SUM
@@ -67,7 +68,7 @@ def take(
     >>> tfr.take(tfr.asarray([[1, 2, 3], [4, 5, 6]]), tfr.asarray([2, 0]), axis=1).tolist()
     [[3, 1], [6, 4]]
     """
-    a, dimension = along("take", a, axis)
+    a, dimension = along_line("take", a, axis)
     if mode != "raise":
         indices = within(mode, indices, a.shape[dimension])
     index = _indices("take", indices, dimension, a)
@@ -225,7 +226,7 @@ def count_nonzero(
     [1, 2]
     """
     a = operand(a)
-    axes = normalize_axes("count_nonzero", axis, a.ndim)
+    axes = reduced_axes("count_nonzero", axis, a.ndim)
     present = a if a.dtype in BOOL else apply(NOT_EQUAL, a, 0)
     return call(SUM, converted(present, int64), attrs=(axes, keepdims))
 

@@ -18,7 +18,6 @@ from tensorframe.graph.record import source
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.elementwise import FLOOR, ROUND
 from tensorframe.ops.reduction import MAX, MIN, SUM
-from tensorframe.ops.sorting import SORT
 
 STATISTICS = ("maximum", "mean", "median", "minimum")
 
@@ -45,14 +44,17 @@ def with_statistic(tensor: Tensor, axis: int, pair: Side, mode: str, lengths: An
 
 def _statistic(part: Tensor, axis: int, mode: str) -> Tensor:
     """Return the statistic of elements along an axis, which stays with size 1."""
+    from tensorframe.frontend.ordering.sorting import sort  # which pad themselves
+    from tensorframe.frontend.reductions.elementary import reduced_along
+
     if mode in ("maximum", "minimum"):
-        return call(MAX if mode == "maximum" else MIN, part, attrs=((axis,), True))
+        return reduced_along(MAX if mode == "maximum" else MIN, part, (axis,), True)
     wide: Any = converted(part, _floating(part))
     size = part.shape[axis]
     if mode == "mean":
         mean: Tensor = call(SUM, wide, attrs=((axis,), True)) / size
         return mean
-    ordered = call(SORT, wide, attrs=(axis, False))
+    ordered = sort(wide, axis)
     low, high = (part_of(ordered, axis, place, 1) for place in ((size - 1) // 2, size // 2))
     middle: Tensor = (low + high) * 0.5
     return middle
@@ -117,7 +119,7 @@ def mirrored_oddly(tensor: Tensor, axis: int, pair: Side, *, twice: bool) -> Ten
 
 def _turned(end: Any, mirror: Any) -> Any:
     """Return values turned about one."""
-    return 2 * end - mirror
+    return converted(operand(2 * end - mirror), mirror.dtype)
 
 
 def by_function(tensor: Tensor, widths: list[Side], function: Any, options: Any) -> Tensor:

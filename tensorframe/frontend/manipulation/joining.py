@@ -20,7 +20,7 @@ from tensorframe.frontend.manipulation.views import (
     ravel,
 )
 from tensorframe.frontend.operands import (
-    along,
+    along_line,
     converted,
     expanded,
     operand,
@@ -329,7 +329,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     >>> tfr.repeat(tfr.asarray([1, 2]), 2).tolist()
     [1, 1, 2, 2]
     """
-    tensor, dimension = along("repeat", a, axis)
+    tensor, dimension = along_line("repeat", a, axis)
     if type(repeats) is int and repeats >= 0:
         return _each_repeated(tensor, dimension, repeats)
     counts = _counts(repeats)

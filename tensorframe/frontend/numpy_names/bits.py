@@ -10,7 +10,7 @@ from tensorframe.dtypes import BITWISE, as_dtype
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import moveaxis, part_of
-from tensorframe.frontend.operands import along, converted, operand, reshaped
+from tensorframe.frontend.operands import along, along_line, converted, operand, reshaped
 from tensorframe.frontend.parameters import choice, integer
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
@@ -33,7 +33,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: Order = "big") -> Tensor
     >>> tfr.packbits([1, 0, 0, 0, 0, 0, 1, 1, 1]).tolist()
     [131, 128]
     """
-    tensor, place = along("packbits", a, axis)
+    tensor, place = along_line("packbits", a, axis)
     if tensor.dtype not in BITWISE:
         raise DTypeError(f"packbits: takes integers or bools, got {tensor.dtype}")
     line = moveaxis(tensor, place, -1)

@@ -170,7 +170,7 @@ def _scaled(x: Any, exponent: Any) -> Any:
     )
 
 
-@composed(op.EXP2, "x1", "x2")
+@composed(op.EXP2, "x1", "x2", converts=1)
 def ldexp(x1: Any, x2: Any) -> Tensor:
     """The numbers `x1` times two to the power of the integers `x2`.
 
@@ -246,7 +246,7 @@ def logaddexp2(x1: Any, x2: Any) -> Tensor:
     return apply(op.WHERE, apply(op.EQUAL, left, right), tied, sums)
 
 
-@composed(op.BITWISE_INVERT, "x")
+@composed(op.BITWISE_INVERT, "x", converts=0)
 def bitwise_count(x: Any) -> Tensor:
     """The number of bits set in the absolute value of each integer, as uint8.
 

@@ -62,7 +62,9 @@ def histogramdd(
     ]
     sizes = tuple(edge.size - 1 for edge in edges)
     places, inside = _places(columns, edges)
-    mass = converted(operand(1.0 if weights is None else weights), dtypes.default_float())
+    # as precise as the edges: counts are divided by the volumes between these
+    precision = dtypes.promote(dtypes.default_float(), *[edge.dtype for edge in edges])
+    mass = converted(operand(1.0 if weights is None else weights), precision)
     if mass.ndim and mass.shape != (count,):
         raise ShapeError(f"histogramdd: weights of shape {mass.shape} for {count} points")
     each = apply(WHERE, inside, mass, 0.0)
@@ -133,7 +135,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
     if not isinstance(trim, str) or not trim or set(trim.lower()) - {"f", "b"}:
         raise ArgumentError(f'trim_zeros: trim is made of "f" and "b", got {trim!r}')
     if not tensor.ndim:
-        raise ShapeError("trim_zeros: a 0-d tensor has no ends")
+        return tensor  # it has no ends
     axes = normalize_axes("trim_zeros", axis, tensor.ndim)
     places = np.nonzero(tensor._array())
     for along in axes:

@@ -35,7 +35,7 @@ from tensorframe.frontend.protocols.ufuncs import through_numpy
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import holds
-from tensorframe.ops.elementwise import EQUAL, SQRT, WHERE
+from tensorframe.ops.elementwise import EQUAL, REAL_PART, SQRT, WHERE
 
 # NumPy's class of polynomials, whose arithmetic is its own
 poly1d = np.poly1d
@@ -81,7 +81,9 @@ def polyval(p: Any, x: Any) -> Any:
     """
     if _are_objects(p, x):
         return _by_class(np.polyval, p, x)
-    coefficients, points = promoted(_coefficients("polyval", p), x)
+    # a number is an array of NumPy's by itself: integers are int64, which hold more than narrow coefficients do
+    points = operand(x) if isinstance(x, int) else x
+    coefficients, points = promoted(_coefficients("polyval", p), points)
     values: Any = points * 0
     for place in range(coefficients.size):
         values = values * points + reshaped(part_of(coefficients, 0, place, 1), ())
@@ -188,18 +190,19 @@ def polyder(p: Any, m: int = 1) -> Any:
     """
     if _are_objects(p):
         return _by_class(np.polyder, p, m)
-    result: Any = _coefficients("polyder", p)
+    result: Any = _beside_powers(_coefficients("polyder", p))
     for _ in range(count("polyder", "m", m)):
         if not result.size:
             break
         powers = result.size - 1 - positions(result.size, result.device)
-        result = part_of(result * converted(powers, _power_dtype(result)), 0, 0, result.size - 1)
+        result = part_of(result * converted(powers, result.dtype), 0, 0, result.size - 1)
     derivative: Tensor = result
     return derivative
 
 
-def _power_dtype(tensor: Tensor) -> Any:
-    return tensor.dtype if tensor.dtype not in dtypes.BOOL else as_dtype("int64")
+def _beside_powers(tensor: Tensor) -> Tensor:
+    """Return numbers in the dtype of their products with int64, in which powers are counted."""
+    return converted(tensor, dtypes.promote(tensor.dtype, as_dtype("int64")))
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
@@ -232,8 +235,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     tensor: Any = operand(x)
     if tensor.ndim != 1:
         raise ShapeError(f"vander: takes a vector, got shape {tensor.shape}")
-    if tensor.dtype in dtypes.BOOL:
-        tensor = converted(tensor, as_dtype("int64"))
+    tensor = _beside_powers(tensor)
     size = tensor.size if N is None else count("vander", "N", N)
     if not size:
         return filled((tensor.size, 0), 0, tensor.dtype, tensor.device)
@@ -262,6 +264,7 @@ def polyfit(
     [2.0, 1.0]
     """
     degree = count("polyfit", "deg", deg)
+    is_real = operand(x).dtype not in COMPLEX
     points, values = floating(x, y)
     if points.ndim != 1 or points.size == 0 or values.ndim not in (1, 2):
         raise ShapeError(f"polyfit: takes points x of a vector, got {points.shape}, {values.shape}")
@@ -287,7 +290,8 @@ def polyfit(
         return fitted, residuals, rank, singular, cutoff
     if cov is False or cov is None:
         return fitted
-    return fitted, converted(_covariance(matrix / length, length, residuals, values, cov), own)
+    covariance = _covariance(matrix / length, length, residuals, values, cov)
+    return fitted, converted(covariance, dtypes.real_of(own) if is_real else own)
 
 
 def _wide(dtype: Any, points: Tensor) -> Any:
@@ -313,5 +317,5 @@ def _covariance(matrix: Any, length: Any, residuals: Any, values: Tensor, cov: A
                 f"polyfit: {points} points are too few to estimate the covariance of {terms} numbers",
                 suggestions=('cov="unscaled"',),
             )
-        factor = residuals / float(points - terms)
+        factor = apply(REAL_PART, residuals) / float(points - terms)
     return base * factor if values.ndim == 1 else base[:, :, None] * factor

@@ -15,7 +15,7 @@ from tensorframe.frontend.creation.triangles import tril_indices, triu_indices
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.indexing.searching import nonzero
 from tensorframe.frontend.manipulation.joining import concat, stack
-from tensorframe.frontend.operands import operand, reshaped
+from tensorframe.frontend.operands import operand, reshaped, weakly
 from tensorframe.frontend.parameters import choice, count
 from tensorframe.frontend.protocols.ufuncs import through_numpy
 from tensorframe.frontend.tensor import Tensor
@@ -257,7 +257,8 @@ class Join:
     def __getitem__(self, key: Any) -> Tensor:
         parts = key if isinstance(key, tuple) else (key,)
         values = [_line(part) if isinstance(part, slice) else part for part in parts]
-        given = [value if isinstance(value, str) else operand(value) for value in values]
+        numeric = iter(weakly([value for value in values if not isinstance(value, str)]))
+        given = [value if isinstance(value, str) else next(numeric) for value in values]
         vectors = [value for value in given if isinstance(value, Tensor) and value.ndim < 2]
         if self._numpy is np.r_ and len(vectors) == len(given):
             return concat([reshaped(vector, (vector.size,)) for vector in vectors])

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tensorframe.dtypes import FLOAT, float64, float_of, int64
+from tensorframe.dtypes import COMPLEX, FLOAT, float64, float_of, int64
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
@@ -22,6 +22,7 @@ from tensorframe.frontend.operands import (
     permuted,
     reshaped,
 )
+from tensorframe.frontend.ordering.sorting import sort
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import Axis
@@ -83,7 +84,7 @@ def median(
     2.5
     """
     del overwrite_input  # a hint of NumPy's, here and below: operands never change
-    result = _or_nan("median", a, 0.5, axis, keepdims, "linear", _whole)
+    result = _or_nan("median", a, 0.5, axis, keepdims, "linear", _whole_of_any)
     return delivered("median", result, out)
 
 
@@ -395,6 +396,19 @@ def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     low, high = floating(low, high)
     between = _between(low, high, weight)
     return apply(WHERE, apply(ISNAN, last), last, between) if lines.dtype in FLOAT else between
+
+
+def _whole_of_any(lines: Tensor, shares: Shares, method: Method) -> Tensor:
+    """Return quantiles of lines of real numbers, or means of the middle ones of complex ones, which are sorted."""
+    if lines.dtype not in COMPLEX:
+        return _whole(lines, shares, method)
+    ordered: Any = sort(lines)
+    size = lines.shape[-1]
+    low, high = (
+        part_of(ordered, lines.ndim - 1, place, 1) for place in ((size - 1) // 2, size // 2)
+    )
+    last = part_of(ordered, lines.ndim - 1, size - 1, 1)  # NaN counts as the largest
+    return apply(WHERE, apply(ISNAN, last), last, (low + high) / 2)
 
 
 def _partitioned(lines: Tensor, below: Array, above: Array) -> Tensor:

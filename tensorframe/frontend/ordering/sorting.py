@@ -9,7 +9,7 @@ from tensorframe.dtypes import COMPLEX, int64
 from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.selection import check_bounds
-from tensorframe.frontend.operands import along
+from tensorframe.frontend.operands import along, along_line
 from tensorframe.frontend.parameters import choice, integer, integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -87,7 +87,7 @@ def argsort(
     """
     if kind is not None or order is not None:
         _read_kind("argsort", kind, order)
-    a, dimension = along("argsort", a, axis)
+    a, dimension = along_line("argsort", a, axis)
     if a.dtype in COMPLEX:
         from tensorframe.frontend.ordering.lexicographic import order_of_complex  # for few calls
 
@@ -151,7 +151,7 @@ def argpartition(
 
 
 def _partitioned(op: Op, x: Any, kth: int | Iterable[int], axis: int | None) -> Tensor:
-    x, dimension = along(op.name, x, axis)
+    x, dimension = (along if op is PARTITION else along_line)(op.name, x, axis)
     wanted = integers(op.name, "kth", kth)
     if not wanted:
         raise ArgumentError(f"{op.name}: kth names no position")

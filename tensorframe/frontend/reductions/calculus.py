@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
-from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import flip, part_of
@@ -18,7 +18,7 @@ from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import default_on
 from tensorframe.graph.shape import axes_in_order, normalize_axis
-from tensorframe.ops.elementwise import ABS, CONJ, EQUAL, LESS, WHERE
+from tensorframe.ops.elementwise import ABS, CONJ, EQUAL, LESS, NOT_EQUAL, WHERE
 from tensorframe.ops.library import CONVOLVE
 
 Mode = Literal["full", "same", "valid"]
@@ -187,16 +187,17 @@ def convolve(a: Any, v: Any, mode: Mode = "full") -> Tensor:
     """Discrete convolution of two vectors: sums of products, one of them reversed and shifted along the other.
 
     `mode` is "full" (n + m - 1 elements: wherever the two overlap), "same" (as many as the longer one has, the
-    middle of "full") or "valid" (where they overlap completely). Numeric dtypes; bools raise DTypeError.
+    middle of "full") or "valid" (where they overlap completely). Of bools it is whether two true ones meet.
 
     >>> tfr.convolve(tfr.asarray([1, 2, 3]), tfr.asarray([0, 1, 2])).tolist()
     [0, 1, 4, 7, 6]
     """
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f'convolve: mode is "full", "same" or "valid", got {mode!r}')
-    pair = promoted(a, v)
+    pair = [with_axes(tensor, 1) for tensor in promoted(a, v)]
     if pair[0].dtype in dtypes.BOOL:
-        raise DTypeError("convolve: takes numbers, got bool", suggestions=("x.astype(tfr.int64)",))
+        first, second = (converted(tensor, dtypes.int64) for tensor in pair)
+        return apply(NOT_EQUAL, convolve(first, second, mode), 0)
     long, short = sorted(pair, key=lambda vector: -vector.size)
     return call(CONVOLVE, long, short, attrs=(mode,))
 
@@ -211,5 +212,9 @@ def correlate(a: Any, v: Any, mode: Mode = "valid") -> Tensor:
     """
     first, second = (with_axes(tensor, 1) for tensor in promoted(a, v))
     if first.size >= second.size:
-        return convolve(first, flip(apply(CONJ, second)), mode)
-    return flip(apply(CONJ, convolve(second, flip(apply(CONJ, first)), mode)))
+        return convolve(first, flip(_conjugated(second)), mode)
+    return flip(_conjugated(convolve(second, flip(_conjugated(first)), mode)))
+
+
+def _conjugated(tensor: Tensor) -> Tensor:
+    return apply(CONJ, tensor) if tensor.dtype in dtypes.COMPLEX else tensor

@@ -21,10 +21,12 @@ from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART, SQRT
 __all__ = ["corrcoef", "cov"]
 
 
-def _observations(x: Any, y: Any, rowvar: bool) -> tuple[Tensor, DType]:
+def _observations(x: Any, y: Any, rowvar: bool, dtype: DTypeLike | None) -> tuple[Tensor, DType]:
     """Return variables as rows in the working dtype, and the dtype of the result."""
     given = weakly((x,) if y is None else (x, y))
     both = concat([_rows(tensor, rowvar) for tensor in given], axis=0)
+    if dtype is not None:
+        both = converted(both, dtypes.float_of(dtypes.as_dtype(dtype)))
     return converted(both, working_dtype(both.dtype)), dtypes.float_of(both.dtype)
 
 
@@ -74,8 +76,7 @@ def cov(
     >>> tfr.cov(tfr.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    values, own = _observations(m, y, rowvar)
-    dtype = own if dtype is None else dtypes.as_dtype(dtype)
+    values, own = _observations(m, y, rowvar, dtype)
     count = values.shape[1]
     weights = _weights(fweights, aweights, count, values.dtype)
     correction = int(not bias) if ddof is None else number("cov", "ddof", ddof)
@@ -89,7 +90,7 @@ def cov(
         weighted = deviations * weights
         divisor = _divisor(weights, aweights, mass, correction)
     result = (weighted @ apply(CONJ, deviations.mT)) / divisor
-    return converted(reshaped(result, ()) if values.shape[0] == 1 else result, dtype)
+    return converted(reshaped(result, ()) if values.shape[0] == 1 else result, own)
 
 
 def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) -> Tensor:
@@ -110,16 +111,15 @@ def corrcoef(
     >>> tfr.corrcoef(tfr.asarray([[0.0, 1.0, 2.0], [3.0, 2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    values, own = _observations(x, y, rowvar)
-    dtype = own if dtype is None else dtypes.as_dtype(dtype)
+    values, own = _observations(x, y, rowvar, dtype)
     covariance = cov(values)
     if covariance.ndim == 0:
-        return converted(covariance / covariance, dtype)
+        return converted(covariance / covariance, own)
     scale = apply(SQRT, apply(REAL_PART, diagonal(covariance)))
     result = covariance / scale[:, None] / scale[None, :]
     # rounding may step over one
-    if dtype in dtypes.COMPLEX:
+    if own in dtypes.COMPLEX:
         result = clip(apply(REAL_PART, result), -1, 1) + 1j * clip(apply(IMAG, result), -1, 1)
     else:
         result = clip(result, -1, 1)
-    return converted(result, dtype)
+    return converted(result, own)

@@ -16,7 +16,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import record
-from tensorframe.graph.shape import normalize_axes
+from tensorframe.graph.shape import reduced_axes
 from tensorframe.ops import reduction as row
 from tensorframe.ops.formulas import PTP
 
@@ -28,15 +28,18 @@ Axis = int | Iterable[int] | None
 def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     """Return the reduction `op` of `x` along `axis`: an integer, several, or None for all."""
     node = x.node
-    axes = normalize_axes(op.name, axis, len(node.shape))
+    axes = reduced_axes(op.name, axis, len(node.shape))
+    if keepdims is not False or autocast_dtype.get() is not None or node.dtype not in op.accepts:
+        return reduced_along(op, x, axes, keepdims)
+    return handle_on(record(op, (node,), axes, False))  # without a call to make and two to check
+
+
+def reduced_along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any) -> Tensor:
+    """Return the reduction `op` of `x` as `along` does, or that of the order of complex numbers."""
     try:
-        if keepdims is not False or autocast_dtype.get() is not None:
-            return along(op, x, axes, keepdims)
-        return handle_on(
-            record(op, (node,), axes, False)
-        )  # without a call to make and two to check
+        return along(op, x, axes, keepdims)
     except DTypeError:
-        from tensorframe.frontend.reductions import complex_order
+        from tensorframe.frontend import complex_order
 
         if not complex_order.has_order(op, x):
             raise

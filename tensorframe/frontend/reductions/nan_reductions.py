@@ -18,7 +18,7 @@ from tensorframe.frontend.reductions.elementary import Axis, reduced_by
 from tensorframe.frontend.reductions.selection import without
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
-from tensorframe.graph.shape import normalize_axes
+from tensorframe.graph.shape import reduced_axes
 from tensorframe.ops.elementwise import CONJ, ISNAN, REAL_PART, SQRT, WHERE
 from tensorframe.ops.formulas import NANMAX, NANMIN
 from tensorframe.ops.reduction import SUM
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def _filled(x: Any, value: float) -> Tensor:
+def _filled(x: Any, value: complex) -> Tensor:
     """Return `x` with `value` in the place of NaN."""
     tensor = operand(x)
     if tensor.dtype not in dtypes.FLOATING:
@@ -108,10 +108,20 @@ def _extreme(
     if first is not None or options["where"] is not True:
         tensor = tensor if first is None else _filled(tensor, first)
         return plain(tensor, axis, keepdims=keepdims, **options)
+    if tensor.dtype in dtypes.COMPLEX:
+        return delivered(row.name, _complex_extreme(plain, tensor, axis, keepdims), options["out"])
     # of half precision in float32: what is chosen is the same
     wide = tensor if tensor.dtype in row.accepts else widened(tensor)
     result = converted(reduced_by(row, wide, axis, keepdims), tensor.dtype)
     return delivered(row.name, result, options["out"])
+
+
+def _complex_extreme(plain: Callable[..., Tensor], x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """Return the extreme complex number of those that are not NaN; NaN where all are."""
+    beyond = -math.inf if plain is reductions.max else math.inf
+    chosen = plain(_filled(x, complex(beyond, beyond)), axis, keepdims=keepdims)
+    undefined = reductions.all(apply(ISNAN, x), axis, keepdims=keepdims)
+    return apply(WHERE, undefined, math.nan, chosen)
 
 
 def nanmax(
@@ -200,7 +210,7 @@ def nanmean(
     1.5
     """
     tensor = _as(a, dtype)
-    axis = normalize_axes("nanmean", axis, tensor.ndim)
+    axis = reduced_axes("nanmean", axis, tensor.ndim)
     if tensor.dtype not in dtypes.FLOATING:
         return statistics.mean(tensor, axis, None, out, keepdims, where=where)
     wide = converted(tensor, statistics.working_dtype(tensor.dtype))
@@ -240,7 +250,7 @@ def nanvar(
     1.0
     """
     tensor = _as(a, dtype)
-    axes = normalize_axes("nanvar", axis, tensor.ndim)
+    axes = reduced_axes("nanvar", axis, tensor.ndim)
     less = number("nanvar", "correction", ddof if correction is None else correction)
     if tensor.dtype not in dtypes.FLOATING:
         return statistics.var(
@@ -272,6 +282,6 @@ def nanstd(
     1.0
     """
     less = number("nanstd", "correction", ddof if correction is None else correction)
-    axes = normalize_axes("nanstd", axis, operand(a).ndim)
+    axes = reduced_axes("nanstd", axis, operand(a).ndim)
     variance = nanvar(a, axes, dtype, keepdims=keepdims, where=where, mean=mean, correction=less)
     return delivered("nanstd", apply(SQRT, variance), out)

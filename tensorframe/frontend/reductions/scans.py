@@ -21,6 +21,8 @@ __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 
 def scanned(op: Op, x: Tensor, axis: int | None, *, start: int | None) -> Tensor:
     """Return the scan `op` along `axis`, with the value `start` in front unless it is None."""
+    if not x.ndim:
+        x = flattened(x)  # one element is a vector of one, as in NumPy
     if axis is None and x.ndim != 1:
         raise ShapeError(
             f"{op.name}: a tensor of {x.ndim} dimensions needs an axis",

@@ -13,10 +13,10 @@ from tensorframe.dtypes import BOOL, DType
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import cast_into, converted, expanded, filled, operand
-from tensorframe.frontend.reductions.elementary import Axis, along
+from tensorframe.frontend.reductions.elementary import Axis, along, reduced_along
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
-from tensorframe.graph.shape import broadcast, normalize_axes
+from tensorframe.graph.shape import broadcast, reduced_axes
 from tensorframe.ops import reduction as row
 from tensorframe.ops.elementwise import ADD, CONJ, MAXIMUM, MINIMUM, MULTIPLY, REAL_PART, WHERE
 from tensorframe.ops.reduction import SUM
@@ -43,7 +43,7 @@ def reduced_where(
 
     A largest or smallest element of a selection needs `initial`, the result where nothing is selected.
     """
-    axes = normalize_axes(op.name, axis, x.ndim)
+    axes = reduced_axes(op.name, axis, x.ndim)
     if where is not True:
         neutral = _NEUTRAL.get(op, initial)
         if neutral is None:
@@ -53,7 +53,7 @@ def reduced_where(
             )
         x = _selected(op.name, x, where, neutral)
     if initial is None:
-        return along(op, x, axes, keepdims)
+        return reduced_along(op, x, axes, keepdims)
     start = cast_into(initial, x.dtype)
     if start.ndim:
         raise ShapeError(f"{op.name}: initial is one number, got shape {start.shape}")
@@ -62,7 +62,7 @@ def reduced_where(
         nothing = filled(x.shape, False, dtypes.bool_, x.device)
         result = along(row.ANY_TRUE, nothing, axes, keepdims)
         return expanded(start, result.shape)
-    return apply(_JOINS[op], along(op, x, axes, keepdims), start)
+    return apply(_JOINS[op], reduced_along(op, x, axes, keepdims), start)
 
 
 def _count(x: Tensor, axes: tuple[int, ...]) -> int:

@@ -23,7 +23,7 @@ from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import normalize_axes
+from tensorframe.graph.shape import normalize_axes, reduced_axes
 from tensorframe.ops.elementwise import ROOT
 from tensorframe.ops.formulas import MEAN, VAR
 from tensorframe.ops.reduction import SUM
@@ -68,7 +68,7 @@ def mean(
     tensor = at_full_precision(operand(a))
     result = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
     work = working_dtype(tensor.dtype if dtype is None else result)
-    axes = normalize_axes("mean", axis, tensor.ndim)
+    axes = reduced_axes("mean", axis, tensor.ndim)
     tensor = converted(tensor, work)
     if where is True:
         average = along(MEAN, tensor, axes, keepdims)
@@ -98,7 +98,7 @@ def _variance(
     """Return the variance in its working dtype, and the dtype of the result."""
     tensor = at_full_precision(operand(a))
     own = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
-    axes = normalize_axes(name, axis, tensor.ndim)
+    axes = reduced_axes(name, axis, tensor.ndim)
     wide = converted(tensor, working_dtype(tensor.dtype if dtype is None else own))
     less = number(name, "correction", ddof if correction is None else correction)
     if where is True and mean is None:
