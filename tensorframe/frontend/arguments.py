@@ -20,6 +20,7 @@ from tensorframe.frontend.recording import Fact
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import (
     LEAF,
+    LIST,
     Static,
     Structure,
     build,
@@ -100,10 +101,19 @@ class Call:
     def checks(self) -> tuple[tuple[type, ...], tuple[Any, ...]] | None:
         """Return the types of the arguments, and what else equal kinds have; None if it takes more to tell.
 
-        That is, of a tensor its facts; of a static value what gives the value; of a number nothing.
+        That is, of a tensor its facts; of a static value what gives the value; of a number nothing; of a list of
+        tensors that is updated the facts of all of them.
         """
-        if self.kwargs or not all(
-            argument is LEAF or type(argument) is Static for argument in self.args
+        updated = {part.argument for part in self.updated}
+        if (
+            self.kwargs
+            or self.ties
+            or not all(
+                _is_list(argument)
+                if place in updated
+                else argument is LEAF or type(argument) is Static
+                for place, argument in enumerate(self.args)
+            )
         ):
             return None
         facts = iter(self.facts)
@@ -111,10 +121,22 @@ class Call:
         for part in self.args:
             if type(part) is Static:
                 kinds.append((type(part.value), part.reference or partial(_same, part.value)))
+            elif part is not LEAF:
+                own = tuple([next(facts) for _ in range(leaf_count(part))])
+                kinds.append((list, own))
             else:
                 fact = next(facts)
                 kinds.append((fact, None) if isinstance(fact, type) else (Tensor, fact))
         return tuple([kind for kind, _ in kinds]), tuple([other for _, other in kinds])
+
+
+def _is_list(structure: Structure) -> bool:
+    """Whether a structure is that of a list of leaves."""
+    return (
+        type(structure) is tuple
+        and structure[0] is LIST
+        and all(part is LEAF for part in structure[2])
+    )
 
 
 def _same(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar, overload
@@ -84,7 +84,8 @@ class Jitted(Generic[P, R]):
         ):
             return self._call(args, kwargs)
         values: list[Any] = []
-        foreign = None
+        foreign: list[Any] = []
+        handles: dict[int, Tensor] = {}
         arg: Any
         # of one length, and to say so takes time
         for arg, kind, fact in zip(args, kinds, facts):  # noqa: B905
@@ -92,7 +93,7 @@ class Jitted(Generic[P, R]):
                 if type(arg) is not np.ndarray or (arg.shape, arg.dtype, default) != fact:
                     return self._call(args, kwargs)
                 values.append(arg)
-                foreign = values
+                foreign.append(arg)
             elif kind is Tensor:
                 node = arg.node
                 storage = node.storage
@@ -101,9 +102,12 @@ class Jitted(Generic[P, R]):
                 values.append(storage.handle)
             elif fact is None:
                 values.append(arg)
-            elif fact() is not arg:  # a static value
-                return self._call(args, kwargs)
-        return recorded.call(values, foreign)  # type: ignore[no-any-return]
+            elif kind is list:
+                if not _taken(arg, fact, values, handles):
+                    return self._call(args, kwargs)
+            elif (value := fact()) is not arg and (kind is not int or value != arg):
+                return self._call(args, kwargs)  # a static value
+        return recorded.call(values, foreign, handles)  # type: ignore[no-any-return]
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         """Call in the general way: take the arguments apart and look their kind up."""
@@ -160,7 +164,7 @@ class Jitted(Generic[P, R]):
             if static.reference
         ]
         forget = partial(self._forget, key)
-        checks = None if call.updated else call.checks()
+        checks = call.checks()
         plain = None if checks is None else (*checks, host_default())
         kept = _Kept(recorded, plain, [ref(owner, forget) for owner in objects])
         with self._lock:
@@ -192,6 +196,25 @@ class Jitted(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<jitted {self._function!r}>"
+
+
+def _taken(
+    given: list[Any], facts: Sequence[Any], values: list[Any], handles: dict[int, Tensor]
+) -> bool:
+    """Append the values of a list of computed tensors, which become handles that are updated; False for other lists."""
+    if len(given) != len(facts) or len(set(map(id, given))) != len(given):
+        return False
+    # of one length, and to say so takes time
+    for tensor, fact in zip(given, facts):  # noqa: B905
+        if type(tensor) is not Tensor:
+            return False
+        node = tensor.node
+        storage = node.storage
+        if storage is None or (node.shape, node.dtype, node.device) != fact:
+            return False
+        handles[len(values)] = tensor
+        values.append(storage.handle)
+    return True
 
 
 @overload
@@ -250,6 +273,9 @@ def jit(
     until then; with `donate`, for large models, the new ones are written over the old ones where these are read for the
     last time. What fails or is interrupted then leaves tensors without values, which raise TracingError: go on from a
     checkpoint.
+
+    On the cpu, a function of several small kernels keeps the memory of its values from its ninth call on, and runs its
+    kernels without Python between them. Where it takes donated tensors, it keeps these as well.
 
     The latest recordings are kept, as many as the option `jit_cache` says; `cache_info()` counts them, `explain(...)`
     gives the plan for some arguments.

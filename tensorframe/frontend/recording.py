@@ -53,6 +53,7 @@ class Record:
         "_arithmetic",
         "_changes",
         "_donated",
+        "_in_place",
         "_is_tensor",
         "_kept",
         "_replay",
@@ -75,7 +76,8 @@ class Record:
         computed = {root: index for index, root in enumerate(roots)}
         # arguments of which nothing is left when the call has begun
         self._donated = {place: Donated(trace.function) for place in changes} if donate else {}
-        self._replay = Replay(roots, trace, self._donated)
+        written = {place: computed[node] for place, node in changes.items() if node in computed}
+        self._replay = Replay(roots, trace, written if donate else {})
         self._arithmetic = trace.arithmetic if trace.arithmetic.calls else None
         self._structure = structure
         # structures refer to some values weakly, and the result may be all that holds them
@@ -87,6 +89,16 @@ class Record:
             else [_taker(result, computed, trace) for result in results]
         )
         self._is_tensor = structure is LEAF and self._results is None
+        # whether calls may leave handles as they are: what is written over is no result, and all that changes
+        self._in_place = (
+            donate
+            and len(written) == len(changes)
+            and not any(
+                computed.get(result) in written.values()
+                for result in results
+                if isinstance(result, Node)
+            )
+        )
         # the place of an argument's leaf, and what takes the node that its handle stands for afterwards
         self._changes = [(place, _node_taker(node, computed)) for place, node in changes.items()]
 
@@ -108,10 +120,11 @@ class Record:
         """
         if self._arithmetic is not None:
             self._arithmetic.extend(values)
-        for place, donated in self._donated.items():
-            handle = handles[place]
-            facts = (handle.shape, handle.dtype, handle.device)
-            handle.node = Node(ARGUMENT, (), (donated,), *facts, None)
+        if self._in_place and self._replay.is_bound:
+            nodes = self._run_in_place(values, handles)
+            if nodes is not None:
+                return self._result(nodes, values)
+        self._donate(handles)
         nodes = self._replay.run(values)
         if foreign:
             _unshare(nodes, foreign)
@@ -123,6 +136,23 @@ class Record:
             for handle, node in new:
                 handle.node = node
         return result
+
+    def _run_in_place(self, values: list[Any], handles: Mapping[int, Tensor]) -> list[Node] | None:
+        """Return what a call on memory that stays has computed, which nobody but these handles sees; None elsewhere."""
+        try:
+            return self._replay.run_in_place(
+                values, [handles[place].node for place in self._donated]
+            )
+        except BaseException:
+            self._donate(handles)
+            raise
+
+    def _donate(self, handles: Mapping[int, Tensor]) -> None:
+        """Leave tensors whose memory is written over without values until there are new ones."""
+        for place, donated in self._donated.items():
+            handle = handles[place]
+            facts = (handle.shape, handle.dtype, handle.device)
+            handle.node = Node(ARGUMENT, (), (donated,), *facts, None)
 
     def _result(self, nodes: list[Node], values: list[Any]) -> Any:
         if self._is_tensor:

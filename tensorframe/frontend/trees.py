@@ -160,9 +160,10 @@ def _mapping(kind: Any) -> Container:
     )
 
 
+LIST = Container(lambda value: (None, value), lambda _, children: children)
 _CONTAINERS: dict[type, Container | None] = {
     tuple: Container(lambda value: (None, value), lambda _, children: tuple(children)),
-    list: Container(lambda value: (None, value), lambda _, children: children),
+    list: LIST,
     dict: _mapping(dict),
     OrderedDict: _mapping(OrderedDict),
 }

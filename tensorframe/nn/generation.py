@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import INTEGER, float32, int32
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.arguments import host_default
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.indexing.searching import where
@@ -182,23 +183,26 @@ class _Run:
         self.prompts, self._block = prompts, block
         self.cache = model.new_cache(len(prompts), capacity, block)
         self._device = self.cache.stored.both[0].device
-        self._temperature = temperature
-        self._key = random_key() if key is None and temperature > 0 else key
+        self._seed = (random_key() if key is None else key).value if temperature > 0 else None
         forward: Callable[..., Tensor] = model.forward
+        is_ring, device = self.cache.stored.is_ring, self._device
 
         # the weights are part of the recording: looking at them in every step takes longer than a small one
-        @jit(updates=("stored",), donate=True, static_argnames="reach")
+        @jit(updates=("both",), donate=True, static_argnames="reach")
         def step(
-            stored: Stored, ids: Tensor, offsets: Tensor, last: Tensor, noise: Any, reach: int
-        ) -> Tensor:
-            logits = forward(ids, stored, offsets, reach, last)[:, 0]
-            if noise is None:
-                return argmax(logits, axis=-1).astype(int32)
-            return _drawn(logits, noise, temperature, top_k, top_p)
+            both: list[Tensor], ids: Tensor, offsets: Tensor, last: Any, seed: Any, reach: int
+        ) -> tuple[Tensor, Any]:
+            tokens = ids[:, None] if ids.ndim == 1 else ids
+            logits = forward(tokens, Stored(both, is_ring=is_ring), offsets, reach, last)[:, 0]
+            if seed is None:
+                return argmax(logits, axis=-1).astype(int32), None
+            following, own = split(Key(seed))
+            noise = uniform(logits.shape, key=own, device=device)
+            return _drawn(logits, noise, temperature, top_k, top_p), following.value
 
         self._step = step
-        self._vocabulary = 0
-        self._model = model
+        # arrays are taken as they are where the default device computes in host memory
+        self._is_host = self._device is host_default()
 
     def prefill(self) -> Tensor:
         """Run the prompts through the model, and return the first tokens."""
@@ -213,7 +217,7 @@ class _Run:
             lengths = [len(part) for part in parts]
             reach = self.cache.reach(count)
             last = [max(length - 1, 0) for length in lengths]
-            tokens = self._run(ids, last, reach)
+            tokens = self._run(ids, np.array(last, np.int32), reach)
             ended = asarray(np.array([length > 0 for length in lengths]), device=self._device)
             first = tokens if first is None else where(ended, tokens, first)
             self.cache.advance(lengths)
@@ -223,24 +227,22 @@ class _Run:
     def step(self, tokens: Tensor) -> Tensor:
         """Return the tokens after these."""
         reach = self.cache.reach(1)
-        logits = self._run(tokens[:, None], [0] * len(self.prompts), reach)
+        following = self._run(tokens, None, reach)
         self.cache.advance([1] * len(self.prompts))
-        return logits
+        return following
 
-    def _run(self, ids: Any, last: list[int], reach: int) -> Tensor:
-        offsets, places = (
-            asarray(np.array(numbers, np.int32), device=self._device)
-            for numbers in (self.cache.lengths, last)
-        )
-        noise = None
-        if self._temperature > 0:
-            assert self._key is not None
-            self._key, own = split(self._key)
-            shape = (len(self.prompts), self._model.vocabulary)
-            noise = uniform(shape, key=own, device=self._device)
-        given = ids if isinstance(ids, Tensor) else asarray(ids, device=self._device)
-        result: Tensor = self._step(self.cache.stored, given, offsets, places, noise, reach=reach)
+    def _run(self, ids: Any, last: Any, reach: int) -> Tensor:
+        """Return the tokens after `ids`, of which each sequence's number `last` counts; all are looked at if None."""
+        both, offsets = self.cache.stored.both, self._given(np.array(self.cache.lengths, np.int32))
+        ids, last = self._given(ids), self._given(last)
+        result, self._seed = self._step(both, ids, offsets, last, self._seed, reach)
         return result
+
+    def _given(self, array: Any) -> Any:
+        """Return an array as the step takes it, on the model's device."""
+        if self._is_host or not isinstance(array, np.ndarray):
+            return array
+        return asarray(array, device=self._device)
 
 
 def _tokens(run: _Run, count: int, stops: frozenset[int], *, single: bool) -> Iterator[Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from tensorframe.dtypes import DType, as_scalar
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Argument, Trace, TracedNumber
 from tensorframe.ops.creation import ARGUMENT, CONSTANT, DATA
+from tensorframe.runtime import events
+from tensorframe.runtime.bound_replay import Arguments, BoundReplay
 from tensorframe.runtime.evaluate import evaluate, plan_of
 from tensorframe.runtime.events import Source, tell_run
 from tensorframe.runtime.executor import execute, runner_of
@@ -29,6 +32,7 @@ class Replay:
     """What computes the `roots` of a recording: the values of arguments go in, nodes with storage come out."""
 
     __slots__ = (
+        "_bound",
         "_checked",
         "_donated",
         "_labels",
@@ -41,15 +45,19 @@ class Replay:
         "_slots",
         "_sources",
         "_tensors",
+        "_written",
         "plan",
     )
 
-    def __init__(self, roots: Sequence[Node], trace: Trace, donated: Collection[int] = ()) -> None:
+    def __init__(
+        self, roots: Sequence[Node], trace: Trace, written: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
+        """`written` are arguments whose memory the plan may write over, and the root whose value is to be there."""
         self._request = request = capture(roots, keep_held=False)
         self.plan = plan_of(request)
-        # arguments whose memory the plan may write over
-        self._donated = frozenset(donated)
-        if donated:
+        self._donated = frozenset(written)
+        self._written = written
+        if written:
             self.plan = with_donations(self.plan, _slots_of(request.leaves, self._donated))
         self._runner = runner_of(self.plan, request)
         self._checked = config.get().checked
@@ -60,11 +68,8 @@ class Replay:
         self._sources: list[tuple[int, Node]] = []
         for slot, leaf in enumerate(request.leaves):
             self._place(slot, leaf, trace)
-        self._slots += self._runner.rest
-        self._outputs = [
-            (slot, root.shape, root.dtype, root.device)
-            for slot, root in zip(self.plan.outputs, request.wanted, strict=True)
-        ]
+        self._bound = self._as_bound()
+        self._outputs = [(root.shape, root.dtype, root.device) for root in request.wanted]
         # programs that record no function do without its import
         from tensorframe.schedule.naming import slot_labels
 
@@ -91,29 +96,69 @@ class Replay:
         Those of donated arguments are taken out of it.
         """
         stamps = [perf_counter_ns()] if spans.collectors else None
-        slots = self._slots.copy()
-        for slot, place in self._tensors:
-            slots[slot] = values[place]
-        if self._numbers or self._sources:
-            self._fill_in(slots, values)
+        if self._bound is not None:
+            # who looks on sees every step
+            looks = stamps is not None or events.listeners
+            outputs = None if looks else self._bound.run(values, self._leaves)
+            if outputs is not None:
+                return self._as_nodes(outputs)
+            if looks:
+                self._bound.let_go()
+        slots = self._leaves(values)
+        slots += self._runner.rest
         for place in self._donated:
             values[place] = None  # or a step would find that somebody else refers to it
         try:
             execute(self._runner, slots, self.plan, self, checked=self._checked, stamps=stamps)
-            nodes = []
-            for slot, shape, dtype, device in self._outputs:
-                storage = stored(device, shape, dtype, slots[slot])
-                nodes.append(Node(DATA, (), (), shape, dtype, device, None, storage))
+            return self._as_nodes([slots[slot] for slot in self.plan.outputs])
         finally:
             if stamps is not None:
                 tell_run(Source.REPLAYED, self.plan, self._lines, stamps)
+
+    def _as_bound(self) -> BoundReplay | None:
+        """Return what runs the plan on memory that stays, where results are not looked at one by one."""
+        if self._checked:
+            return None
+        others = [*[slot for slot, *_ in self._numbers], *[slot for slot, _ in self._sources]]
+        given = Arguments(self._tensors, others, self._written)
+        return BoundReplay(self.plan, self._runner, self, given)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether calls run on memory that stays by now."""
+        return self._bound is not None and self._bound.is_there
+
+    def run_in_place(self, values: list[Any], nodes: list[Node]) -> list[Node] | None:
+        """Do what `run` does where `nodes`, those of donated arguments, keep their memory, and nobody else sees it.
+
+        None, and nothing is done, where that cannot be; else there are nodes for the other roots alone.
+        """
+        if spans.collectors or events.listeners or self._bound is None:
+            return None
+        outputs = self._bound.run_in_place(values, self._leaves, nodes)
+        return None if outputs is None else self._as_nodes(outputs)
+
+    def _as_nodes(self, outputs: Sequence[Any]) -> list[Node]:
+        """Return computed nodes with these values, and none where there is no value."""
+        nodes: list[Any] = []
+        for (shape, dtype, device), value in zip(self._outputs, outputs, strict=True):
+            if value is None:
+                nodes.append(None)
+                continue
+            storage = stored(device, shape, dtype, value)
+            nodes.append(Node(DATA, (), (), shape, dtype, device, None, storage))
         return nodes
 
-    def _fill_in(self, slots: list[Any], values: Sequence[Any]) -> None:
+    def _leaves(self, values: Sequence[Any]) -> list[Any]:
+        """Return the leaves of the plan for the arguments of a call."""
+        slots = self._slots.copy()
+        for slot, place in self._tensors:
+            slots[slot] = values[place]
         for slot, place, dtype in self._numbers:
             slots[slot] = as_scalar(values[place], dtype)
         for slot, source in self._sources:
             slots[slot] = leaf_handle(_resolve(source, values))
+        return slots
 
     def named_plan(self) -> Plan:
         """Return the plan with the names that the function has for its values."""

@@ -178,9 +178,13 @@ class Compute:
     def counted(self, steps: Iterable[Item]) -> Iterator[Item]:
         """Yield what is given, counting."""
         for done, step in enumerate(steps):
-            self._step_began = perf_counter()
-            self._done = done
+            self.reach(done)
             yield step
+
+    def reach(self, step: int) -> None:
+        """Take note of the step that runs now."""
+        self._step_began = perf_counter()
+        self._done = step
 
     def look(self) -> None:
         """Take note of whether a kernel is made now."""

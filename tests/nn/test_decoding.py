@@ -54,8 +54,8 @@ def steps(model: Any) -> int:
     run = generation._Run(model, [[1, 2, 3]], 290, 0.0, None, None, None, 512)
     device = run._device
     ids = tfr.asarray([[1]], device=device)
-    offsets, last = (tfr.asarray(np.zeros(1, np.int32), device=device) for _ in range(2))
-    plan = run._step.explain(run.cache.stored, ids, offsets, last, None, reach=256)
+    offsets = tfr.asarray(np.zeros(1, np.int32), device=device)
+    plan = run._step.explain(run.cache.stored.both, ids, offsets, None, None, 256)
     assert isinstance(plan, Plan)
     assert plan.transfers == 0
     return plan.kernels + plan.library_calls

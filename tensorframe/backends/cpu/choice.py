@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 from tensorframe.backends.base import Program
+from tensorframe.backends.bound import Bound, bound
 from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.host_pool import pool
 from tensorframe.backends.llvm.engine import COMPILER
@@ -79,6 +80,14 @@ class CountingProgram:
         if self._kernels is None and now:
             self._kernels = self._compiled()
         return self._kernels
+
+    def bind(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Bound | None:
+        """Return the calls of the kernels, which are compiled for that if there is room for the compiler."""
+        if self._kernels is None:
+            if not pool.budget.has_room(COMPILER):
+                return None
+            self._kernels = self._compiled()
+        return bound(self._kernels, inputs, buffers)
 
     def foresee(self, operands: Sequence[Any], stand_ins: StandIns) -> Sequence[Any] | None:
         """Have the kernels made if the next call runs them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +14,20 @@ from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.llvm.engine import (
     KERNELS,
     LlvmBackend,
+    blas_kernels,
     compiled_convolution,
     compiled_product,
     has_kernel,
     is_sparse,
     kernel_source,
     missing,
+    prepared_calls,
     quantized_kernels,
     raw_program,
     small_kernels,
     tiled_chain,
     unusable,
+    with_placing,
 )
 from tensorframe.backends.numpy.convolution import Make
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
@@ -45,6 +48,7 @@ from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact_region
 
 if TYPE_CHECKING:
+    from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.numpy.chain import MakeTiles
 
 _IN_BLOCKS = frozenset({CONVOLUTION, MATMUL})
@@ -86,7 +90,7 @@ class CpuBackend(NumpyBackend):
             return super().compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if loops is None or not has_kernel(loops):
-            return _NUMPY.compile(region, device)
+            return with_placing(region, _NUMPY.compile(region, device))
         compiled = _or_numpy(partial(_LLVM.compile, region, device), region, device)
         if is_sparse(region) or not is_exact_region(loops):
             return compiled()
@@ -123,6 +127,10 @@ class CpuBackend(NumpyBackend):
         """Return what finds kernels for products with quantised matrices."""
         return quantized_kernels
 
+    def native_products(self) -> Callable[[], Any]:
+        """Return what finds calls of BLAS in compiled code."""
+        return blas_kernels
+
     def products(self) -> Multiply:
         """Return what makes products, by compiled tiles."""
         return compiled_product
@@ -130,6 +138,10 @@ class CpuBackend(NumpyBackend):
     def chains(self) -> MakeTiles | None:
         """Return what makes both products of a chain, by compiled tiles."""
         return tiled_chain
+
+    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
+        """Return what runs calls of kernels."""
+        return prepared_calls(calls)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""

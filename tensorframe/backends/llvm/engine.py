@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,6 +11,7 @@ from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.entries import Failure, guarded, is_installed
 from tensorframe.backends.host_pool import pool
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
+from tensorframe.backends.llvm.placing import PlacingProgram
 from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
@@ -23,10 +25,11 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.ops.convolution import Geometry
-from tensorframe.ops.indexing import SCATTER_ADD
+from tensorframe.ops.indexing import SCATTER, SCATTER_ADD
 from tensorframe.ops.sparse import SPARSE
 
 if TYPE_CHECKING:
+    from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.llvm.program import KernelProgram
     from tensorframe.backends.llvm.scatter import ScatterProgram
     from tensorframe.backends.numpy.chain import MakeTiles, Tiles, Weights
@@ -143,6 +146,21 @@ def quantized_kernels() -> Any:
     return quantized_product
 
 
+def with_placing(region: Region, program: Program) -> Program:
+    """Return NumPy's program of a region, which can be bound if it is a scatter that replaces elements."""
+    is_placing = len(region.ops) == 1 and region.ops[0].op is SCATTER
+    return PlacingProgram(region, program) if is_placing else program
+
+
+def blas_kernels() -> Any:
+    """Return what calls BLAS from compiled code; None where LLVM does not load."""
+    if unusable() is not None:
+        return None
+    from tensorframe.backends.llvm import blas_calls  # imports LLVM
+
+    return blas_calls
+
+
 def compiled_product(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
     """Return a product by compiled tiles; NumPy's where LLVM does not load."""
     if unusable() is not None:
@@ -150,6 +168,15 @@ def compiled_product(x: Array, y: Array, *, whole_rows: bool = False) -> Product
     from tensorframe.backends.llvm.products.packed import packed_or_blas  # imports LLVM
 
     return packed_or_blas(x, y, whole_rows=whole_rows)
+
+
+def prepared_calls(calls: Sequence[NativeCall | None]) -> Calls | None:
+    """Return what runs calls of kernels without the interpreter; None where LLVM does not load."""
+    if unusable() is not None:
+        return None
+    from tensorframe.backends.llvm.workers import PreparedCalls  # imports LLVM
+
+    return PreparedCalls(calls)
 
 
 def tiled_chain(weights: Weights) -> Tiles | None:
@@ -184,7 +211,7 @@ class LlvmBackend(NumpyBackend):
         if flat is not None:
             return ReshapeProgram(region.ops[0].shape, self.kernels(flat, device))
         if not has_kernel(region):
-            return super().compile(region, device)
+            return with_placing(region, super().compile(region, device))
         return self.kernels(region, device)
 
     def scratch(self, region: Region, device: Device) -> int:
@@ -217,6 +244,10 @@ class LlvmBackend(NumpyBackend):
         """Return what finds kernels for products with quantised matrices."""
         return quantized_kernels
 
+    def native_products(self) -> Callable[[], Any]:
+        """Return what finds calls of BLAS in compiled code."""
+        return blas_kernels
+
     def products(self) -> Multiply:
         """Return what makes products, by compiled tiles."""
         return compiled_product
@@ -228,6 +259,10 @@ class LlvmBackend(NumpyBackend):
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""
         return _kernels(region, super().compile(region, device))
+
+    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
+        """Return what runs calls of kernels."""
+        return prepared_calls(calls)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""

@@ -87,7 +87,7 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
     """Return the lines that make the outputs, or take over a buffer, and the partial results."""
     lines = []
     for index, (value, layout) in enumerate(zip(region.outputs, built.layouts, strict=True)):
-        new = _maker(region.shape_of(value), region.dtype_of(value), layout)
+        new = output_maker(region.shape_of(value), region.dtype_of(value), layout)
         names[f"new{index}"], names[f"made{index}"] = new, new().strides
         if any(launch.general for launch in built.launches):  # it reads the inputs a second time
             lines.append(f"y{index} = new{index}()")
@@ -100,7 +100,7 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
         # only answers are looked at before they are there
         answers = dtype == bool_
         names[f"new_p{index}"] = (
-            partial(np.full, size, bool(first)) if answers else _maker((size,), dtype, (0,))
+            partial(np.full, size, bool(first)) if answers else output_maker((size,), dtype, (0,))
         )
         lines.append(f"p{index} = new_p{index}()")
     return lines
@@ -150,7 +150,7 @@ class Choice:
         run_ranges(self._function, total, grain, varying, fixed)
 
 
-def _maker(shape: Shape, dtype: DType, layout: Sequence[int]) -> Callable[[], Any]:
+def output_maker(shape: Shape, dtype: DType, layout: Sequence[int]) -> Callable[[], Any]:
     """Return the function that makes an output whose axes are in this order in memory."""
     order = None if list(layout) == sorted(layout) else layout
     return partial(host_pool.empty, shape, dtype, order)

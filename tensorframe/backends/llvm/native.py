@@ -11,8 +11,9 @@ from tensorframe.backends.llvm.compile import PLAIN
 from tensorframe.backends.llvm.target import processor
 from tensorframe.codegen.llvm import SELECTED
 
-SYMBOLS = ("run_alone", "run_shared", "serve", "pause", "give_way")
+SYMBOLS = ("run_alone", "run_shared", "run_calls", "serve", "pause", "give_way")
 LINE = 64
+CALL_WORDS = 7
 POOL_BYTES = 4 * LINE  # what threads write stays away from what others only read
 _PARTS = 2  # of what is left for each thread, as many as it may take
 STOP = 1  # the word of a pool that is written from outside
@@ -32,6 +33,8 @@ _TEXT = r"""
   i64, i64, [6 x i64],                 ;  5 whether a job is running   6 number of the job
   ptr, i64, i64, i64, ptr, ptr         ;  8 function   9 total  10 grain  11 chunks  12 varying  13 fixed
 }
+; a call prepared beforehand: function, total, grain, chunks, varying, fixed, flag
+%call = type { ptr, i64, i64, i64, ptr, ptr, ptr }
 ; open: 24 bits number of the job, 8 bits threads that may take chunks, 32 bits chunks left
 ; finished: 32 bits chunks that workers ran, 32 bits chunks
 
@@ -221,6 +224,57 @@ done:
   store atomic i64 0, ptr %running_at release, align 8
   %helped = lshr i64 %finished, 32
   ret i64 %helped
+}
+
+; Calls prepared beforehand, from number `first` to before `count`, each a job of its own. Returns the number of the one
+; that has no function, which is for Python to make, or that has set its flag; `count` if there is none.
+define i64 @run_calls(ptr %calls, i64 %first, i64 %count, ptr %pool, i64 %threads, i64 %patience) {
+entry:
+  br label %look
+look:
+  %at = phi i64 [%first, %entry], [%after, %next]
+  %some = icmp ult i64 %at, %count
+  br i1 %some, label %take, label %done
+take:
+  %this = getelementptr %call, ptr %calls, i64 %at
+  %function = load ptr, ptr %this
+  %is_native = icmp ne ptr %function, null
+  br i1 %is_native, label %run, label %done
+run:
+  %total_at = getelementptr %call, ptr %this, i32 0, i32 1
+  %total = load i64, ptr %total_at
+  %grain_at = getelementptr %call, ptr %this, i32 0, i32 2
+  %grain = load i64, ptr %grain_at
+  %chunks_at = getelementptr %call, ptr %this, i32 0, i32 3
+  %chunks = load i64, ptr %chunks_at
+  %varying_at = getelementptr %call, ptr %this, i32 0, i32 4
+  %varying = load ptr, ptr %varying_at
+  %fixed_at = getelementptr %call, ptr %this, i32 0, i32 5
+  %fixed = load ptr, ptr %fixed_at
+  %invited = call i64 @llvm.umin.i64(i64 %threads, i64 %chunks)
+  %is_shared = icmp ugt i64 %invited, 1
+  br i1 %is_shared, label %shared, label %alone
+shared:
+  %helped = call i64 @run_shared(ptr %function, i64 %total, i64 %grain, i64 0, i64 %chunks, ptr %varying, ptr %fixed,
+                                 ptr %pool, i64 %invited, i64 %patience)
+  br label %check
+alone:
+  call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 0, i64 %chunks, ptr %varying, ptr %fixed)
+  br label %check
+check:
+  %flag_at = getelementptr %call, ptr %this, i32 0, i32 6
+  %flag = load ptr, ptr %flag_at
+  %is_checked = icmp ne ptr %flag, null
+  br i1 %is_checked, label %test, label %next
+test:
+  %mark = load i8, ptr %flag
+  %is_set = icmp ne i8 %mark, 0
+  br i1 %is_set, label %done, label %next
+next:
+  %after = add i64 %at, 1
+  br label %look
+done:
+  ret i64 %at
 }
 
 ; So many pauses, to find out how long one takes.

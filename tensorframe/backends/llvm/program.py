@@ -8,7 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tensorframe.backends.base import Program
+from tensorframe.backends.bound import Bound
 from tensorframe.backends.foreseeing import StandIns
+from tensorframe.backends.llvm.binding import bound_kernels
 from tensorframe.backends.llvm.functions import begin
 from tensorframe.backends.llvm.launcher import Run, launcher
 from tensorframe.backends.llvm.lowering import kernels_of, loops_of, print_kernel
@@ -74,6 +76,11 @@ class KernelProgram:
     def prepare(self, inputs: Sequence[Any]) -> None:
         """Make the kernels for operands of these layouts, which the first call would do otherwise."""
         self._found(self._in_steps(inputs))
+
+    def bind(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Bound | None:
+        """Return the calls of the kernels for these operands, if they are read as they are."""
+        built = self.built_alone(inputs)
+        return None if built is None else bound_kernels(self._original, built, inputs, buffers)
 
     def _found(self, inputs: Sequence[Any]) -> Run:
         key = tuple([inputs[index].strides for index in self._arrays])

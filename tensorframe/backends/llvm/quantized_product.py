@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.compile import object_code
@@ -84,6 +85,13 @@ def _compiled(scale: DType, bits: int, group: int, zeros: bool) -> Functions:
 
 def operands(x: Array, matrix: Matrix) -> Operands:
     """Return rows, of float32 in one piece each, as the functions take them."""
+    made = new_operands(x, matrix)
+    _functions(matrix).prepare(0, len(x), _preparation(x, made), b"")
+    return made
+
+
+def new_operands(x: Array, matrix: Matrix) -> Operands:
+    """Return memory for rows as the functions take them."""
     count, columns = x.shape
     halves, words = 8 // matrix.bits, columns // in_word(matrix.bits)
     wide = words + -words % lanes_of(target())
@@ -91,7 +99,49 @@ def operands(x: Array, matrix: Matrix) -> Operands:
     bytes_ = made((count, halves, 4 * wide), np.int8)
     begins = made((count, wide), np.int32 if matrix.zeros is None else np.float32)
     factors = made((count, wide), np.float32)
-    slots = _PREPARATION.pack(
+    return Operands(bytes_, begins, factors)
+
+
+def bound_preparation(x: Array, operands: Operands, matrix: Matrix) -> NativeCall:
+    """Return the call that writes rows to `operands`."""
+    function = _functions(matrix)
+    return NativeCall(
+        function.code.addresses[PREPARE],
+        len(x),
+        len(x),
+        _preparation(x, operands),
+        b"",
+        (function.code, x, operands),
+    )
+
+
+def bound_product(operands: Operands, matrix: Matrix, result: Array, each: int) -> NativeCall:
+    """Return the call that writes a product to `result`, so many columns at once."""
+    function = _functions(matrix)
+    return NativeCall(
+        function.code.addresses[QUANTIZED],
+        len(matrix.words),
+        each,
+        _product(operands, matrix, result),
+        b"",
+        (function.code, operands, matrix, result),
+    )
+
+
+def product_call(operands: Operands, matrix: Matrix, result: Array) -> Callable[[int, int], None]:
+    """Return what writes columns of a product to `result`, from one to another, while its operands live."""
+    slots = _product(operands, matrix, result)
+    product = _functions(matrix).product
+
+    def run(start: int, stop: int) -> None:
+        product(start, stop, slots, b"")
+
+    return run
+
+
+def _preparation(x: Array, operands: Operands) -> bytes:
+    bytes_, begins, factors = operands
+    return _PREPARATION.pack(
         address(x),
         address(bytes_),
         address(begins),
@@ -100,16 +150,13 @@ def operands(x: Array, matrix: Matrix) -> Operands:
         bytes_.strides[0],
         bytes_.strides[1],
         factors.strides[0],
-        columns // BLOCK,
+        x.shape[1] // BLOCK,
     )
-    _functions(matrix).prepare(0, count, slots, b"")
-    return Operands(bytes_, begins, factors)
 
 
-def product_call(operands: Operands, matrix: Matrix, result: Array) -> Callable[[int, int], None]:
-    """Return what writes columns of a product to `result`, from one to another, while its operands live."""
+def _product(operands: Operands, matrix: Matrix, result: Array) -> bytes:
     words, scales, zeros, _, _ = matrix
-    slots = _CALL.pack(
+    return _CALL.pack(
         address(words),
         address(scales),
         0 if zeros is None else address(zeros),
@@ -127,9 +174,3 @@ def product_call(operands: Operands, matrix: Matrix, result: Array) -> Callable[
         words.shape[1],
         len(result),
     )
-    product = _functions(matrix).product
-
-    def run(start: int, stop: int) -> None:
-        product(start, stop, slots, b"")
-
-    return run

@@ -10,17 +10,22 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Thread
 from time import perf_counter_ns
 from typing import Any, Protocol
 
+import numpy as np
+
 from tensorframe import config
+from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.llvm import native
+from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
 from tensorframe.backends.llvm.load import Placed
+from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.forks import in_forked_processes, new_lock
 
@@ -41,6 +46,8 @@ _ALONE = ctypes.CFUNCTYPE(None, *_JOB)
 _SHARED = ctypes.CFUNCTYPE(
     ctypes.c_uint64, *_JOB, *(ctypes.c_uint64,) * 3
 )  # pool, threads, patience
+# calls, first, count, pool, threads, patience
+_CALLS = ctypes.CFUNCTYPE(ctypes.c_uint64, *(ctypes.c_uint64,) * 6)
 _SERVE = ctypes.CFUNCTYPE(None, *(ctypes.c_uint64,) * 4)
 _REPEAT = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 
@@ -77,6 +84,41 @@ def run_ranges(function: Function, total: int, grain: int, varying: bytes, fixed
         first = last
         if perf_counter_ns() - began < _UNHEARD:
             count *= 2
+
+
+class PreparedCalls:
+    """Calls one after the other, without the interpreter between them; see `run_calls` in `native.py`.
+
+    A place without a call is one where `run` returns.
+    """
+
+    def __init__(self, calls: Sequence[NativeCall | None]) -> None:
+        self._count = len(calls)
+        self._owners: list[Any] = []
+        self._table = np.zeros((max(len(calls), 1), native.CALL_WORDS), np.uint64)
+        self._most = 1  # chunks of a call
+        self._limits_blas = any(call is not None and call.limits_blas for call in calls)
+        for row, call in zip(self._table, calls, strict=False):
+            if call is not None:
+                row[:] = self._words(call)
+
+    def _words(self, call: NativeCall) -> tuple[int, ...]:
+        chunks = -(-call.total // call.grain)
+        self._most = max(self._most, min(chunks, _MOST_CHUNKS))
+        slots = [np.frombuffer(given or bytes(8), np.uint8) for given in call[3:5]]
+        self._owners += [*slots, call.owners, call.flag]
+        flag = 0 if call.flag is None else address(call.flag)
+        return (call.function, call.total, call.grain, chunks, *map(address, slots), flag)
+
+    def run(self, first: int) -> int:
+        """Run those from `first` on; return the number of the one that set its flag, or is none, or their count."""
+        pool = _State.pool or _new_pool()
+        threads = min(thread_count(), core_count(), self._most)
+        table = address(self._table)
+        if not self._limits_blas:
+            return pool.run_calls(table, first, self._count, threads)
+        with blas.one_thread():
+            return pool.run_calls(table, first, self._count, threads)
 
 
 class _Worker:
@@ -124,6 +166,7 @@ class _Pool:
             _ALONE(addresses["run_alone"]),
             _SHARED(addresses["run_shared"]),
         )
+        self._run_calls = _CALLS(addresses["run_calls"])
         self.serve = _SERVE(addresses["serve"])
         self._memory = ctypes.create_string_buffer(native.POOL_BYTES + native.LINE)
         self.address = -(-ctypes.addressof(self._memory) // native.LINE) * native.LINE
@@ -149,15 +192,28 @@ class _Pool:
         if threads < 2 or self.closed or chunks > _MOST_CHUNKS:
             self._run_alone(function, total, grain, first, chunks, varying, fixed)
             return 0
+        threads = self._alert(threads)
+        job = (function, total, grain, first, chunks, varying, fixed)
+        helped: int = self._run_shared(*job, self.address, threads, self.patience())
+        return helped
+
+    def run_calls(self, calls: int, first: int, count: int, threads: int) -> int:
+        """Run calls that are prepared at an address; return the number of the one that Python has to look after."""
+        threads = 1 if threads < 2 or self.closed else self._alert(threads)
+        reached: int = self._run_calls(
+            calls, first, count, self.address, threads, self.patience() if threads > 1 else 0
+        )
+        return reached
+
+    def _alert(self, threads: int) -> int:
+        """Have workers look out for a job; return how many threads it may have, the caller's among them."""
         threads = min(threads, _MOST_THREADS)
         if len(self._workers) < threads - 1:
             self._hire(threads - 1)
         for worker in self._workers[: threads - 1]:
             if worker.asleep:
                 worker.wake()
-        job = (function, total, grain, first, chunks, varying, fixed)
-        helped: int = self._run_shared(*job, self.address, threads, self.patience())
-        return helped
+        return threads
 
     def _hire(self, count: int) -> None:
         with self._hiring, suppress(RuntimeError):  # the system gives no more threads

@@ -15,6 +15,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
+from tensorframe.backends.bound import Bound, bound
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.epilogue import (
     ProductProgram,
@@ -118,6 +119,21 @@ class ChainProgram:
                 return (out,)
             return self._last.of_blocks(chained, (*inputs, None), buffers)
 
+    def bind(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Bound | None:
+        """Return the calls of both products and of what is made of the first, where these are made as a whole."""
+        if self._chained(inputs) is not None:
+            return None
+        head, tail = self._parts()
+        first = bound(head, inputs, (None,))
+        second = first and bound(tail, (*inputs, *first.outputs), buffers)
+        return first and second and Bound(second.outputs, [*first.calls, *second.calls])
+
+    def _parts(self) -> list[Program]:
+        """Return the programs of the two products."""
+        if not self._apart:
+            self._apart = [self._compile(link) for link in self._links]
+        return self._apart
+
     def _chained(self, inputs: Sequence[Array]) -> Chained | None:
         """Return the second product in blocks, unless the first is small, or not for BLAS."""
         x, y = [inputs[value] for value in self._first.inputs]
@@ -140,9 +156,7 @@ class ChainProgram:
     def _one_after_the_other(
         self, inputs: Sequence[Array], buffers: Sequence[Array | None]
     ) -> Sequence[Array]:
-        if not self._apart:
-            self._apart = [self._compile(link) for link in self._links]
-        head, tail = self._apart
+        head, tail = self._parts()
         return tail((*inputs, *head(inputs, (None,))), buffers)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +140,10 @@ class NumpyBackend(Backend):
         """Return what finds kernels for products with quantised matrices."""
         return no_kernels
 
+    def native_products(self) -> Callable[[], Any]:
+        """Return what finds calls of BLAS that are made without the interpreter."""
+        return no_kernels
+
     def products(self) -> Multiply:
         """Return what makes products of matrices."""
         return Product
@@ -156,11 +160,16 @@ class NumpyBackend(Backend):
             compile_ = partial(self.compile, device=device)
             return chain_program(region, compile_, self.products(), self.chains())
         if region.ops[0].op in WHOLE_PRODUCTS:
-            from tensorframe.backends.numpy.whole import Ways, whole_program  # few programs do
+            from tensorframe.backends.numpy.whole import Ways, WholeProgram  # few programs do
 
             compile_ = partial(self.compile, device=device)
-            ways = Ways(self.quantized_products(), self.small_products(), self.products())
-            return whole_program(region, ways, compile_)
+            ways = Ways(
+                self.quantized_products(),
+                self.small_products(),
+                self.products(),
+                self.native_products(),
+            )
+            return WholeProgram(region, ways, compile_)
         is_small = reads_small_factors(region)
         if has_epilogue(region) or (region.ops[0].op is MATMUL and not is_small):
             compile_ = partial(self.compile, device=device)
@@ -170,6 +179,7 @@ class NumpyBackend(Backend):
                 self.convolution(),
                 self.products(),
                 small_products=self.small_products(),
+                native_products=self.native_products(),
             )
         if region.ops[0].op is CONVOLUTION:
             return convolution_program(region, self.convolution())

@@ -14,8 +14,10 @@ import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program, quiet, settled
+from tensorframe.backends.bound import Bound, bound
 from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.numpy.blas import takes
+from tensorframe.backends.numpy.blas_calls import Matmul
 from tensorframe.backends.numpy.convolution import (
     Make,
     Undilated,
@@ -183,6 +185,7 @@ class ProductProgram:
         *,
         as_recorded: bool = False,
         small_products: Find = no_kernels,
+        native_products: Callable[[], Any] = no_kernels,
     ) -> None:
         """`convolution` makes those of inputs without zeros between their elements, `multiply` products.
 
@@ -190,6 +193,7 @@ class ProductProgram:
         """
         region, self._positions = with_positions(region)
         self._make_convolution, self._multiply = convolution, multiply
+        self._native_products = native_products
         self._find, self._is_small = small_products, reads_small_factors(region)
         self._contraction = region.ops[0]
         self._permutation = permutation_of(region)
@@ -275,6 +279,36 @@ class ProductProgram:
             given,
             self._positions,
         )
+
+    def bind(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Bound | None:
+        """Return the calls of BLAS, and of kernels on all of what it gives, for these operands."""
+        kernels = self._native_products()
+        given = (*inputs, *self._positions)
+        if kernels is None or self._contraction.op is not MATMUL or self._is_small:
+            return None
+        product = self._product(given)
+        if type(product) is not Product or product.in_parts:
+            return None
+        plain = self._epilogue is None
+        value = (
+            self._as_product(self._new(product.dtype))
+            if plain
+            else np.empty(product.shape, product.dtype)
+        )
+        calls = kernels.bound_matmuls(self._matmuls(product, given, value))
+        if calls is None or plain:
+            return calls and Bound([self._seen(value)], calls)
+        rest = bound(self._program(self._shape), self._operands(value, None, given), buffers)
+        return rest and Bound(rest.outputs, [*calls, *rest.calls])
+
+    def _matmuls(self, product: Product, inputs: Sequence[Array], value: Array) -> list[Matmul]:
+        """Return the products of matrices that a call makes of these operands."""
+        if self._epilogue is not None and not _in_blocks(product):
+            x, y = self._factors(inputs)
+            whole = Matmul(x, y, value)
+            if not whole.is_long:
+                return [whole]
+        return product.matmuls(value)
 
     @property
     def is_plain(self) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends import host_pool
+from tensorframe.backends.bound import Bound
 from tensorframe.backends.numpy.functions import spells
 from tensorframe.backends.numpy.product import IN_BLAS, Multiply, Product
 from tensorframe.backends.numpy.quantized_product import Find as FindQuantized
@@ -33,6 +35,31 @@ def joined_matmul(
         else:
             part[...] = small_matmul(rows, matrix.T, x.dtype, small)
     return result.reshape((*x.shape[:-1], sum(heights)))
+
+
+def bound_joined(factors: Sequence[Array], multiply: Multiply, kernels: Any) -> Bound | None:
+    """Return the calls of BLAS that `joined_matmul` makes; None where it is made in another way."""
+    x, *matrices = factors
+    rows = x.reshape((prod(x.shape[:-1]), x.shape[-1]))
+    if (
+        kernels is None
+        or x.dtype not in IN_BLAS
+        or not rows.size
+        or not np.may_share_memory(rows, x)
+    ):
+        return None
+    result = host_pool.empty((len(rows), sum(map(len, matrices))), x.dtype)
+    calls, first = [], 0
+    for matrix in matrices:
+        product = multiply(rows, matrix.T)
+        if type(product) is not Product or product.in_parts or not len(matrix):
+            return None
+        made = kernels.bound_matmuls(product.matmuls(result[:, first : first + len(matrix)]))
+        if made is None:
+            return None
+        calls += made
+        first += len(matrix)
+    return Bound([result.reshape((*x.shape[:-1], first))], calls)
 
 
 def joined_quantized(x: Array, *rest: Any, find: FindQuantized = no_kernels) -> Array:

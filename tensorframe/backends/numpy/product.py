@@ -16,6 +16,7 @@ from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.numpy import blas
+from tensorframe.backends.numpy.blas_calls import Matmul
 from tensorframe.backends.numpy.grid import Index, blocks, runs
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import COMPLEX, FLOAT, NARROW, DType
@@ -125,6 +126,15 @@ class Product:
         self._share_out(self.blocks, work)
         return out
 
+    def matmuls(self, out: Array) -> list[Matmul]:
+        """Return the products of whole matrices that are written to `out`: all of it, unless it is `in_parts`."""
+        products = []
+        for index in self.blocks:
+            *stack, rows, columns = index
+            x, y = self._x[(*stack, rows)], self._y[(*stack, slice(None), columns)]
+            products.append(Matmul(*as_folded(x, y, out[index])))
+        return products
+
     @property
     def in_parts(self) -> bool:
         """Whether the product is a sum of products, of parts of the inner axis."""
@@ -191,8 +201,7 @@ def share_products(
 
 def multiply(x: Array, y: Array, target: Array) -> None:
     """Write the product of two stacks of as many matrices to `target`, whose elements lie together."""
-    if target.ndim > 2 and target.size:
-        x, y, target = _folded(x, y, target)
+    x, y, target = as_folded(x, y, target)
     np.matmul(x, y, out=target)
 
 
@@ -207,8 +216,10 @@ def extents(index: Index) -> Shape:
     return tuple([part.stop - part.start for part in index])
 
 
-def _folded(x: Array, y: Array, target: Array) -> tuple[Array, Array, Array]:
+def as_folded(x: Array, y: Array, target: Array) -> tuple[Array, Array, Array]:
     """Return operands and memory of fewer products: many matrices times one are one tall matrix times it."""
+    if target.ndim <= 2 or not target.size:
+        return x, y, target
     depth = _times_one(y)
     if not depth:
         return x, y, target

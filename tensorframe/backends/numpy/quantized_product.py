@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.backends import host_pool
+from tensorframe.backends.bound import Bound
 from tensorframe.backends.numpy.functions import spells
 from tensorframe.backends.numpy.product import LONG, share_products
 from tensorframe.backends.numpy.small_product import no_kernels
@@ -126,16 +127,12 @@ def few_times(rows: Array, matrices: Sequence[Matrix], kernels: Any) -> Array:
         for matrix in matrices
     ]
     operands = kernels.operands(np.ascontiguousarray(rows, np.float32), given[0])
-    heights = [len(matrix.words) for matrix in given]
-    result = host_pool.empty((len(rows), sum(heights)), np.dtype(np.float32))
+    result, parts = _parts(len(rows), given)
     words = sum([matrix.words.size for matrix in given])
-    part = max(_PART, ceil(words * given[0].words.itemsize / thread_count()))
     jobs: list[tuple[Callable[[int, int], None], int, int]] = []
-    column = 0
-    for matrix, height in zip(given, heights, strict=True):
-        product = kernels.product_call(operands, matrix, result[:, column : column + height])
-        column += height
-        each = ceil(part / max(matrix.words.shape[1] * matrix.words.itemsize, 1) / 4) * 4
+    for matrix, (part, each) in zip(given, parts, strict=True):
+        product = kernels.product_call(operands, matrix, part)
+        height = len(matrix.words)
         jobs += [(product, n, min(n + each, height)) for n in range(0, height, each)]
 
     def work(mine: Iterator[tuple[Callable[[int, int], None], int, int]]) -> None:
@@ -147,6 +144,43 @@ def few_times(rows: Array, matrices: Sequence[Matrix], kernels: Any) -> Array:
     else:
         share_out(jobs, work, long=words * len(rows) > LONG * len(jobs))
     return result
+
+
+def _parts(count: int, matrices: Sequence[Matrix]) -> tuple[Array, list[tuple[Array, int]]]:
+    """Return memory for products of so many rows, and the part of each matrix with the columns that a job makes."""
+    heights = [len(matrix.words) for matrix in matrices]
+    result = host_pool.empty((count, sum(heights)), np.dtype(np.float32))
+    nbytes = sum([matrix.words.nbytes for matrix in matrices])
+    piece = max(_PART, ceil(nbytes / thread_count()))
+    parts, column = [], 0
+    for matrix, height in zip(matrices, heights, strict=True):
+        each = ceil(piece / max(matrix.words.shape[1] * matrix.words.itemsize, 1) / 4) * 4
+        parts.append((result[:, column : column + height], each))
+        column += height
+    return result, parts
+
+
+def bound_product(factors: Sequence[Array], attrs: tuple[int, int], kernels: Any) -> Bound | None:
+    """Return the calls of kernels for rows of float32 times quantised matrices; None if they read no such operands."""
+    x, *given = factors
+    if len(given) == 3:  # words, scales and zeros
+        words, scales, zeros = given
+        matrices = [Matrix(words, scales, zeros, *attrs)]
+    else:
+        pairs = zip(given[::2], given[1::2], strict=True)
+        matrices = [Matrix(words, scales, None, *attrs) for words, scales in pairs]
+    rows = x.reshape((prod(x.shape[:-1]), x.shape[-1]))
+    if kernels is None:
+        return None
+    lies = all(part is _in_rows(part) for part in given) and np.may_share_memory(rows, x)
+    if not lies or not are_few(rows) or x.dtype != np.float32 or not rows.flags.carray:
+        return None
+    operands = kernels.new_operands(rows, matrices[0])
+    result, parts = _parts(len(rows), matrices)
+    calls = [kernels.bound_preparation(rows, operands, matrices[0])]
+    for matrix, (part, each) in zip(matrices, parts, strict=True):
+        calls.append(kernels.bound_product(operands, matrix, part, each))
+    return Bound([result.reshape((*x.shape[:-1], result.shape[1]))], calls)
 
 
 def _in_rows(array: Array) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.backends.base import Program, quiet
+from tensorframe.backends.bound import Bound, bound
 from tensorframe.backends.numpy.epilogue import (
     Compile,
     epilogue_of,
@@ -17,8 +17,10 @@ from tensorframe.backends.numpy.epilogue import (
     with_positions,
 )
 from tensorframe.backends.numpy.functions import Function, implementation
+from tensorframe.backends.numpy.joined_product import bound_joined
 from tensorframe.backends.numpy.product import Multiply
-from tensorframe.backends.numpy.small_product import Find
+from tensorframe.backends.numpy.quantized_product import bound_product
+from tensorframe.backends.numpy.small_product import Find, no_kernels
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.quantization import JOINED_MATMUL
@@ -32,6 +34,7 @@ class Ways(NamedTuple):
     quantized: Any
     small: Find
     multiply: Multiply
+    native: Callable[[], Any] = no_kernels
 
     def function(self, op: Op) -> Function:
         """Return what computes such a row."""
@@ -40,23 +43,50 @@ class Ways(NamedTuple):
         return partial(implementation[op], find=self.quantized)
 
 
-def whole_program(region: Region, ways: Ways, compile_: Compile) -> Program:
-    """Return the program of a row that devices may compute as it is, and of what is done to all of its result."""
-    region, positions = with_positions(region)
-    op = region.ops[0]
-    function = ways.function(op.op)
-    permutation, epilogue = permutation_of(region), epilogue_of(region)
-    rest = None if epilogue is None else compile_(epilogue)
-    others = others_of(region)
+class WholeProgram:
+    """The program of a row that devices may compute as it is, and of what is done to all of its result."""
 
-    def run(inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
+    quiet = True
+
+    def __init__(self, region: Region, ways: Ways, compile_: Compile) -> None:
+        region, self._positions = with_positions(region)
+        self._op = op = region.ops[0]
+        self._ways = ways
+        self._function = ways.function(op.op)
+        self._permutation, epilogue = permutation_of(region), epilogue_of(region)
+        self._rest = None if epilogue is None else compile_(epilogue)
+        self._others = others_of(region)
+
+    def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
+        """Return the outputs for these inputs."""
         with np.errstate(all="ignore"):
-            result = function(*[inputs[source] for source in op.inputs], *op.attrs)
-            if permutation is not None:
-                result = result.transpose(permutation)
-            if rest is None:
-                return (result,)
-            given = (*inputs, *positions)
-            return rest([result, *[given[source] for source in others]], buffers)
+            factors = [inputs[source] for source in self._op.inputs]
+            result = self._function(*factors, *self._op.attrs)
+            if self._rest is None:
+                return (self._seen(result),)
+            return self._rest(self._operands(result, inputs), buffers)
 
-    return quiet(run)
+    def bind(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Bound | None:
+        """Return the calls of kernels for these operands, where there are kernels for all of it."""
+        op, ways = self._op, self._ways
+        factors = [inputs[source] for source in op.inputs]
+        product: Bound | None
+        if op.op is JOINED_MATMUL:
+            product = bound_joined(factors, ways.multiply, ways.native())
+        else:
+            product = bound_product(factors, op.attrs, ways.quantized())
+        if product is None:
+            return None
+        (result,) = product.outputs
+        if self._rest is None:
+            return Bound([self._seen(result)], product.calls)
+        rest = bound(self._rest, self._operands(result, inputs), buffers)
+        return rest and Bound(rest.outputs, [*product.calls, *rest.calls])
+
+    def _seen(self, result: Array) -> Array:
+        """Return the result with its axes as its consumers see them."""
+        return result if self._permutation is None else result.transpose(self._permutation)
+
+    def _operands(self, result: Array, inputs: Sequence[Array]) -> list[Array]:
+        given = (*inputs, *self._positions)
+        return [self._seen(result), *[given[source] for source in self._others]]
