@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from tensorframe.backends.llvm.engine import (
     is_sparse,
     kernel_source,
     missing,
-    prepared_calls,
     quantized_kernels,
     raw_program,
     small_kernels,
@@ -48,7 +47,6 @@ from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact_region
 
 if TYPE_CHECKING:
-    from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.numpy.chain import MakeTiles
 
 _IN_BLOCKS = frozenset({CONVOLUTION, MATMUL})
@@ -138,10 +136,6 @@ class CpuBackend(NumpyBackend):
     def chains(self) -> MakeTiles | None:
         """Return what makes both products of a chain, by compiled tiles."""
         return tiled_chain
-
-    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
-        """Return what runs calls of kernels."""
-        return prepared_calls(calls)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""
