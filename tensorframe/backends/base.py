@@ -22,6 +22,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.quick_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.settings import Setting
     from tensorframe.files.reader import Reader
 
@@ -190,6 +191,10 @@ class Backend(ABC):
     @abstractmethod
     def compile(self, region: Region, device: Device) -> Program:
         """Return a program that runs the region; it is immutable and safe to call from several threads."""
+
+    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
+        """Return what runs bound calls without the interpreter, None where nothing does; see `backends/bound.py`."""
+        return None
 
     @abstractmethod
     def wrap(self, device: Device, handle: Any) -> Storage:

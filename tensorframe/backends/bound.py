@@ -51,10 +51,3 @@ def bound(program: Any, inputs: Sequence[Any], buffers: Sequence[Array | None]) 
     bind = getattr(program, "bind", None)
     known: Bound | None = None if bind is None else bind(inputs, buffers)
     return known
-
-
-def prepared(calls: Sequence[NativeCall | None]) -> Calls:
-    """Return what runs calls one after the other; where there is none, `run` returns."""
-    from tensorframe.backends.llvm.workers import PreparedCalls  # imports LLVM, which made them
-
-    return PreparedCalls(calls)

@@ -66,6 +66,10 @@ class Pressure(NamedTuple):
 Callback = Callable[[Pressure], object]
 
 
+# What is called after each change of a limit.
+when_limited: list[Callable[[], None]] = []
+
+
 class _State:
     """What the user wants to be called; a tuple that is replaced as a whole."""
 
@@ -94,8 +98,8 @@ def callbacks() -> tuple[Callback, ...]:
 class Budget:
     """What may be taken of one memory.
 
-    `credit` are bytes that plans may take without asking, `spare` those by which the pool may grow; `refusals` counts
-    what was refused.
+    `credit` are bytes that may be taken before the next query. A pool may grow by `spare` bytes: by these, and by what
+    was admitted last. `refusals` counts what was refused.
     """
 
     __slots__ = (
@@ -136,38 +140,49 @@ class Budget:
         free = self._accounts.free()
         return None if free is None else self._accounts.held() + self._accounts.pooled() + free
 
-    def room(self) -> float:
-        """Return the bytes that may be taken now, with those in the pool; infinite where that is unknown."""
+    def room(self, *, light: bool = False) -> float:
+        """Return the bytes that may be taken now, with those in the pool; infinite where that is unknown.
+
+        What is `light` may take half of what is left to what nobody counts.
+        """
         free, chosen = self._accounts.free(), self.chosen
         given = inf if free is None else free + self._accounts.pooled()
         if chosen is None:
             return given
-        beside = min(chosen // _UNCOUNTED, self._uncounted)
+        beside = min(chosen // _UNCOUNTED, self._uncounted) >> light
         return max(min(given, chosen - self._accounts.held() - beside), 0)
 
-    def admits(self, need: int) -> bool:
+    def admits(self, need: int, *, light: bool = False) -> bool:
         """Whether so many bytes can be taken, after all that helps if need be; what is left of them is credit.
 
         What is pooled, tensors in cycles and the free pages of heaps go first, then what callbacks give up.
         """
-        room = self.room()
+        room = self.room(light=light)
         if need > room:
-            room = self.relieve(need)
+            room = self.relieve(need, light=light)
         if room >= need > room - self._accounts.pooled():
             self._accounts.trim()  # libraries allocate what the plan needs, which cannot use pooled blocks
-        self.spare = room - self._accounts.pooled()  # not less than `need`, if that is admitted
         if need > room:
-            self.credit = 0
+            self.credit, self.spare = 0, 0
             self.refusals += 1
             return False
         # what the pool still has is not there for whoever allocates elsewhere
-        self.credit = int(min((room - need) / _CREDIT, self.spare - need, _MOST_CREDIT))
+        left = room - self._accounts.pooled() - need
+        self.credit = int(min((room - need) / _CREDIT, left, _MOST_CREDIT))
+        self.spare = need + self.credit
         return True
 
     def grow(self, need: int) -> None:
         """See that the pool may take so many bytes more; MemoryError if it may not, whatever is given up."""
         if not self.admits(need):
             raise MemoryError(self.why_not(need))
+
+    def take(self, need: int) -> None:
+        """Count bytes that no plan has counted, before they are allocated; MemoryError if there is no room for them."""
+        if need > self.credit:
+            self.grow(need)
+        else:
+            self.credit -= need
 
     def has_room(self, need: int) -> bool:
         """Whether there is room for so many bytes beside the pool, after it gave way; callbacks are not asked."""
@@ -186,19 +201,19 @@ class Budget:
             f"{show_bytes(need)} are needed on {self.name}, and {show_bytes(room)} are left{limit}"
         )
 
-    def relieve(self, need: int) -> float:
+    def relieve(self, need: int, *, light: bool = False) -> float:
         """Return the room there is after everything that makes some has been tried."""
         log("evicted what %s had pooled: %d bytes are needed", self.name, need)
         self._tidy()
         waiting = callbacks()
         for callback in waiting:
-            room = self.room()
+            room = self.room(light=light)
             if need <= room:
                 return room
             callback(Pressure(self.name, need, int(room)))
         if waiting:
             self._tidy()
-        return self.room()
+        return self.room(light=light)
 
     def _tidy(self) -> None:
         """Free what nobody refers to, and give back what is free: what counts as held is held then."""
@@ -244,3 +259,5 @@ class Budget:
 
     def _ask_again(self) -> None:
         self.credit, self.spare = 0, 0
+        for call in when_limited:
+            call()

@@ -381,6 +381,23 @@ def scratch(count: int, dtypes: Sequence[DType]) -> list[Array]:
     ]
 
 
+def reshaped(array: Array, shape: Shape) -> Array:
+    """Return an array in another shape; a copy counts here, since plans take leaves to be in C order."""
+    try:
+        return array.reshape(shape, copy=False)
+    except ValueError:  # strides cannot say it
+        pool.budget.take(array.nbytes)
+        return array.reshape(shape)
+
+
+def contiguous(array: Array) -> Array:
+    """Return an array in C order; a copy counts, as that of `reshaped` does."""
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
+    pool.budget.take(array.nbytes)
+    return np.ascontiguousarray(array)
+
+
 def free_memory() -> int | None:
     """Return the bytes of host memory that may be taken: a part is left alone, since who takes the last is killed."""
     left = host_memory.available()

@@ -16,9 +16,8 @@ from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError, OutOfRangeError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
-from tensorframe.graph.growth import EVERY, look
 from tensorframe.graph.holding import holds
-from tensorframe.graph.node import Node, next_serial
+from tensorframe.graph.node import Node, next_serial, ticks
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import constant, record, record_map
@@ -68,8 +67,8 @@ def recorded(
     node.storage = None
     node.spent = 0.0
     node.serial = serial = next_serial()
-    if not serial % EVERY:
-        look(node)
+    if serial >= ticks.due:
+        ticks.tick(node)
     return handle
 
 

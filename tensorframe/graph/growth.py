@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tensorframe.errors import GrowingGraphWarning
+from tensorframe.graph.node import Node, ticks
 from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.site import Site, describe, line_of, warn_user
-
-if TYPE_CHECKING:
-    from tensorframe.graph.node import Node
 
 Line = tuple[str, int]  # file and number
 
@@ -36,24 +34,27 @@ _HINTS = (
 
 
 @dataclass(slots=True)
-class _State:
-    """The serial number from which a node is looked at again, and the lines that were told."""
+class _Watcher:
+    """Looks at one node in `every`, but for those before `after`; `warned` are the lines that it warned of."""
 
-    due: int = 0
-    told: set[Line | None] = field(default_factory=set)
+    every: int = EVERY
+    due: float = EVERY
+    after: int = 0
+    warned: set[Line | None] = field(default_factory=set)
+
+    def look(self, node: Node) -> None:
+        """Warn if a node that was just recorded needs very many that are not computed."""
+        self.due = node.serial - node.serial % self.every + self.every
+        if node.serial < self.after or _unasked.get() or _is_traced():
+            return
+        pending = _pending(node)
+        self.after = node.serial + len(pending) // 2
+        tell_if_large(pending)
 
 
-_state: Final = _State()
+watcher: Final = _Watcher()
+ticks.add(watcher)
 _unasked: Final[ContextVar[bool]] = ContextVar("tensorframe_not_looked_at", default=False)
-
-
-def look(node: Node) -> None:
-    """Warn if a node that was just recorded needs very many that are not computed."""
-    if node.serial < _state.due or _unasked.get() or _is_traced():
-        return
-    pending = _pending(node)
-    _state.due = node.serial + len(pending) // 2
-    tell_if_large(pending)
 
 
 @contextmanager
@@ -83,9 +84,9 @@ def tell_if_large(nodes: Sequence[Node]) -> None:
         if place in sites:
             lines[line_of(sites[place])] += count
     line, count = max(lines.items(), key=itemgetter(1), default=(None, 0))
-    if count < _OF_A_LOOP or line in _state.told:
+    if count < _OF_A_LOOP or line in watcher.warned:
         return
-    _state.told.add(line)
+    watcher.warned.add(line)
     site = next(site for site in sites.values() if line_of(site) == line)
     message = (
         f"{len(nodes):,} recorded operations wait to be computed, {count:,} of them from one line: a graph that only "

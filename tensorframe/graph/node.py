@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import count
+from math import inf
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final, Protocol
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
-from tensorframe.graph.growth import EVERY, look
 from tensorframe.graph.history import history
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
@@ -18,6 +18,48 @@ from tensorframe.site import Site
 # Each node is younger than its inputs, so sorting by serial number is a topological order.
 next_serial: Callable[[], int] = count().__next__
 by_serial = attrgetter("serial")
+
+
+class Watcher(Protocol):
+    """What looks at a node now and then."""
+
+    due: float
+    """The serial number from which a node is looked at; `look` sets the next one before it does anything else."""
+
+    def look(self, node: Node) -> None:
+        """Look at a node that was just recorded."""
+
+
+class Ticks:
+    """The serial number from which somebody wants to look at a node."""
+
+    __slots__ = ("_watchers", "due")
+
+    def __init__(self) -> None:
+        self.due: float = inf
+        self._watchers: tuple[Watcher, ...] = ()
+
+    def add(self, watcher: Watcher) -> None:
+        """Have somebody look, from the serial number on that is due."""
+        self._watchers = (*self._watchers, watcher)
+        self.update()
+
+    def update(self) -> None:
+        """Take into account that a watcher has another due number."""
+        self.due = min([watcher.due for watcher in self._watchers])
+
+    def tick(self, node: Node) -> None:
+        """Have those look who are due."""
+        try:
+            for watcher in self._watchers:
+                if node.serial >= watcher.due:
+                    watcher.look(node)
+        finally:
+            self.update()
+
+
+# What is looked at once in so many nodes costs the recording of all others one comparison.
+ticks: Final = Ticks()
 
 
 class Node:
@@ -63,8 +105,8 @@ class Node:
         self.storage = storage
         self.spent = 0.0
         self.serial = serial = next_serial()
-        if not serial % EVERY:
-            look(self)
+        if serial >= ticks.due:
+            ticks.tick(self)
 
     def settle(self, storage: Any) -> None:
         """Keep the computed result and let go of the inputs, which a gradient that is being recorded keeps.
@@ -122,8 +164,8 @@ def new_node(
     node.storage = None
     node.spent = 0.0
     node.serial = serial = next_serial()
-    if not serial % EVERY:
-        look(node)
+    if serial >= ticks.due:
+        ticks.tick(node)
     return node
 
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.backends.bound import Bound, Calls, NativeCall, bound, prepared
-from tensorframe.backends.registry import capabilities
+from tensorframe.backends.bound import Bound, Calls, NativeCall, bound
+from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.silence import silenced
 from tensorframe.runtime.failures import Recorded, explain
 from tensorframe.runtime.observers import Action, Donor, Runner
@@ -102,8 +102,7 @@ class BoundPlan:
                 self._bind(plan.steps[index], action)
         except BaseException as error:  # told apart in explain, which always raises
             explain(error, plan, index, recorded)
-        # LLVM may not be there, where no step is a call
-        self._calls: Calls | None = prepared(self._queue) if self._native else None
+        self._calls: Calls | None = _prepared(plan, self._queue)
 
     @property
     def pays(self) -> bool:
@@ -141,7 +140,7 @@ class BoundPlan:
         # what is written over an argument is too large to be made twice
         is_new = all(buffer is None for buffer in buffers)
         expected = program(inputs, blank) if is_new else None
-        flagged = _first_run(known)
+        flagged = self._first_run(step, known)
         self._put(step, known.outputs)
         if expected is not None and not all(map(_same_bits, expected, known.outputs)):
             return False
@@ -156,6 +155,13 @@ class BoundPlan:
         if flagged is not None:
             self._make(_Stop(index, after, flagged))
         return True
+
+    def _first_run(self, step: Step, known: Bound) -> Array | None:
+        """Make the calls; return the flag that was set, if one was."""
+        calls = backend_of(step.device).prepared_calls(known.calls)
+        assert calls is not None
+        reached = calls.run(0)
+        return known.calls[reached].flag if reached < len(known.calls) else None
 
     def _put(self, step: Step, results: Sequence[Any]) -> None:
         for slot, result in zip(step.outputs, results, strict=True):
@@ -230,10 +236,12 @@ class BoundPlan:
 _NOT_SHOWN = nullcontext()
 
 
-def _first_run(known: Bound) -> Array | None:
-    """Make the calls; return the flag that was set, if one was."""
-    reached = prepared(known.calls).run(0)
-    return known.calls[reached].flag if reached < len(known.calls) else None
+def _prepared(plan: Plan, queue: Sequence[NativeCall | None]) -> Calls | None:
+    for step in plan.steps:
+        calls = backend_of(step.device).prepared_calls(queue)
+        if calls is not None:
+            return calls
+    return None
 
 
 def _same_bits(result: Any, other: Array) -> bool:

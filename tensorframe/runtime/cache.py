@@ -34,6 +34,10 @@ class PlanCache:
         # of the options seen last, which those who compute one node after the other compare themselves
         self.latest_calls: tuple[Options | None, dict[Key, Call]] = (None, {})
         self.ready: tuple[Options | None, dict[Key, Any]] = (None, {})
+        # whether memory is short, so that nothing runs before it was looked at: see runtime/light.py
+        self.is_short = False
+        # bytes of the largest result of a call without a plan
+        self.largest = 0
         self._lock = new_lock()
         self._tick = itertools.count().__next__
 
@@ -65,9 +69,18 @@ class PlanCache:
         if latest is not options:
             with self._lock:
                 calls, ready = self._calls.setdefault(options, ({}, {}))
+                if self.is_short:
+                    return calls
                 self.latest_calls = (options, calls)
                 self.ready = (options, ready)
         return calls
+
+    def close_shortcuts(self) -> None:
+        """Have everybody who computes a node ask for `calls` before, until memory is not short any more."""
+        with self._lock:
+            self.is_short = True
+            self.latest_calls = (None, {})
+            self.ready = (None, {})
 
     def keep_call(self, key: Key, call: Call, options: Options) -> Call:
         """Keep the call for nodes of this key, and return it."""

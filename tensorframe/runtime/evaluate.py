@@ -54,6 +54,10 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
     if not pending:
         return
     stamps = [perf_counter_ns()] if spans.collectors else None
+    if PLANS.is_short:
+        from tensorframe.runtime.light import admit_small  # loaded with the limit
+
+        admit_small(pending[0])
     if single is not None and run_small(pending, config.get()):
         if stamps is not None:
             tell_small(pending[0], stamps)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
 
-from tensorframe.backends.budget import Budget
+from tensorframe.backends.budget import Budget, when_limited
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.errors import DeviceError, OutOfMemoryError
 from tensorframe.graph.device import Device
@@ -24,9 +24,14 @@ from tensorframe.site import describe
 # Bytes that a plan may take without being compared: what it makes is nothing beside Python's own objects.
 LIGHT = 1 << 16
 # Bytes beside a plan's own on the host: Python's objects, stacks, kernels that are compiled meanwhile.
-_PYTHONS = 2 << 20
+PYTHONS = 2 << 20
 # Whether what is computed here is a tile of a plan that does not fit.
 _in_a_tile: ContextVar[bool] = ContextVar("tensorframe_in_a_tile", default=False)
+# What helps whoever has too much.
+_DROP_AND_MOVE = (
+    "del tensors that are not needed any more: those listed are held by references",
+    "a cluster, or a device with more memory: tfr.estimate(t).peak says how much it takes",
+)
 # Tensors that a message lists.
 _LISTED = 5
 
@@ -41,7 +46,7 @@ def needs_of(plan: Plan) -> tuple[Need, ...]:
     for device, (nbytes, step) in growth(plan).items():
         budget = backend_of(device).budget(device) if nbytes >= LIGHT else None
         if budget is not None:
-            beside = _PYTHONS if capabilities(device).host_memory else 0
+            beside = PYTHONS if capabilities(device).host_memory else 0
             needs.append(Need(budget, nbytes + beside, step))
     return tuple(needs)
 
@@ -110,6 +115,12 @@ def refuse(need: Need, plan: Plan, recorded: Recorded, blocked: Blocked | None =
     raise refused
 
 
+def refuse_small(node: Node, budget: Budget, need: int) -> NoReturn:
+    """Raise what the user should see of an evaluation that is too small for a plan, and has no room either."""
+    message = f"out of memory: {budget.why_not(need)}; nothing has run{_held_in_words(budget)}"
+    raise OutOfMemoryError(message, suggestions=_DROP_AND_MOVE, location=describe(node.site))
+
+
 def _helps(plan: Plan, blocked: Blocked) -> Sequence[str]:
     """Return what helps, the surest first."""
     sink = f"tfr.save(path, t): {blocked.with_sink}" if blocked.with_sink else ""
@@ -119,8 +130,7 @@ def _helps(plan: Plan, blocked: Blocked) -> Sequence[str]:
         *([sink] if sink else []),
         "another axis, or parts of the data: slice the inputs and compute part by part",
         smaller,
-        "del tensors that are not needed any more: those listed are held by references",
-        "a cluster, or a device with more memory: tfr.estimate(t).peak says how much it takes",
+        *_DROP_AND_MOVE,
     )
 
 
@@ -144,6 +154,16 @@ def _named(size: int, node: Node) -> str:
 
     name = "".join(f"{variable} " for variable in variables_of(node.site)[:1])
     return f"  {human_bytes(size)}: {name}{node.dtype}{list(node.shape)}{made}"
+
+
+def _count_light() -> None:
+    """Have light evaluations counted, too, as long as the host's memory has a limit."""
+    from tensorframe.runtime.light import watcher  # few programs set one
+
+    watcher.wake()
+
+
+when_limited.append(_count_light)
 
 
 def held_tensors(budget: Budget) -> list[tuple[int, Node]]:

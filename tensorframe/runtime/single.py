@@ -113,6 +113,10 @@ def run_single(node: Node) -> bool | None:
     options = overridden() or Process.base
     latest, calls = PLANS.latest_calls
     if latest is not options:
+        if PLANS.is_short:
+            from tensorframe.runtime.light import admit_small  # loaded with the limit
+
+            admit_small(node)
         calls = PLANS.calls(options)
     call = calls.get(key)
     if call is BY_NUMBERS:
@@ -121,6 +125,8 @@ def run_single(node: Node) -> bool | None:
         call = call_for(node, inputs, key, options)
         if call is None:
             return None if calls.get(key) is BY_PLAN else False
+        if call[1] is None:
+            PLANS.largest = max(PLANS.largest, node.nbytes)
     function, plan = call
     if events.listeners or function is None or options.validate or options.check_nan:
         return plan is not None and _run_plan(node, plan, options)

@@ -231,6 +231,44 @@ def test_tensors_of_a_backend_that_is_gone_are_no_obstacle():
 
 
 @of_the_host
+def test_a_loop_of_small_results_ends_at_the_limit():
+    """None of them has a plan that would be compared with what is left."""
+    x = leaf("cpu", 12_000).compute()
+    held = []
+    with tfr.memory.limit(counted("cpu") + 24 * MIB) as limit:
+        with pytest.raises(OutOfMemoryError, match="nothing has run") as caught:
+            held.extend((x + number).compute() for number in range(1000))
+        assert 200 < len(held) < 600
+        assert tfr.memory.stats()["cpu"].counted <= limit.nbytes
+        assert "(x + number).compute()" in str(caught.value)
+        assert "del tensors that are not needed" in str(caught.value)
+        held.clear()
+        assert (x + 1)[3].item() == 4.0
+    held = [(x + number).compute() for number in range(1000)]
+    assert held[-1][3].item() == 1002.0
+
+
+@of_the_host
+@pytest.mark.parametrize("place", ["cpu", "numpy"])
+def test_copies_of_what_lies_in_another_order_count(place):
+    """Plans do not know the order of their leaves: who makes the copy counts it."""
+    x = tfr.asarray(np.asfortranarray(np.ones((2048, 1024), np.float32)), device=place)
+    with tfr.memory.limit(counted(place) + 6 * MIB):
+        for copy in (tfr.reshape(x, (-1,)), tfr.reshape(x, (1024, 2048))[::2]):
+            with pytest.raises(OutOfMemoryError):
+                copy.compute()
+    assert tfr.reshape(x, (-1,))[5].item() == 1.0
+
+
+@of_the_host
+def test_numpys_memory_counts_where_there_is_none_for_the_compiler():
+    tfr.random.uniform(1000, dtype="float32", key=tfr.random.key(1)).compute()
+    draw = tfr.random.uniform(1 << 20, dtype="float32", key=tfr.random.key(2))
+    with tfr.memory.limit(counted("cpu") + 8 * MIB), pytest.raises(OutOfMemoryError):
+        draw.compute()  # a result of 4 MiB, as much for positions, and rounds of random words
+
+
+@of_the_host
 def test_small_plans_are_never_compared():
     x = leaf("cpu", 5000).compute()
     budget = tfr.memory.stats()

@@ -7,7 +7,8 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import GrowingGraphWarning
-from tensorframe.graph import growth, node
+from tensorframe.graph import growth
+from tensorframe.graph.node import ticks
 from tensorframe.runtime import evaluate
 
 TURNS = 16_000  # of two ops and more: some of their nodes are looked at
@@ -16,7 +17,15 @@ TURNS = 16_000  # of two ops and more: some of their nodes are looked at
 @pytest.fixture(autouse=True)
 def small_graphs_are_large(monkeypatch):
     monkeypatch.setattr(growth, "_LARGE", 5_000)
-    monkeypatch.setattr(growth, "_state", growth._State())
+    for name, value in (("after", 0), ("warned", set())):
+        monkeypatch.setattr(growth.watcher, name, value)
+
+
+def often(monkeypatch):
+    """Have one node in 701 looked at."""
+    monkeypatch.setattr(growth.watcher, "every", 701)
+    monkeypatch.setattr(growth.watcher, "due", 0)
+    ticks.update()
 
 
 def told(work):
@@ -56,7 +65,7 @@ def test_a_running_total_is_told_although_everything_else_is_computed():
 
 def test_an_evaluation_of_very_many_ops_is_told(monkeypatch):
     x = tfr.asarray(np.zeros(4, np.float32))
-    monkeypatch.setattr(growth, "_state", growth._State(due=1 << 62))
+    monkeypatch.setattr(growth.watcher, "after", 1 << 62)
     for _ in range(3000):
         x = -(x + 1)
     (one,) = told(x.compute)
@@ -91,7 +100,7 @@ def test_what_jit_records_is_computed_in_every_call(monkeypatch):
         return x
 
     # wherever in the recording, or in the passes over it, a node is looked at
-    monkeypatch.setattr(node, "EVERY", 701)
+    often(monkeypatch)
     assert not told(lambda: steps(tfr.zeros(4)))
 
 
@@ -100,6 +109,6 @@ def test_the_passes_over_a_large_graph_tell_nothing(monkeypatch):
     with growth.not_looked_at():
         for _ in range(5000):
             x = -(x * 2)  # no other test has planned it
-    monkeypatch.setattr(node, "EVERY", 701)
+    often(monkeypatch)
     monkeypatch.setattr(evaluate, "tell_if_large", lambda _: None)
     assert not told(x.compute)

@@ -48,11 +48,19 @@ class CountingProgram:
     quiet = True  # NumPy's warnings are silenced here: kernels give none
 
     def __init__(
-        self, loops: Region, numpy_program: Program, compiled: Callable[[], Program]
+        self,
+        loops: Region,
+        numpy_program: Program,
+        compiled: Callable[[], Program],
+        scratch: Callable[[], int],
     ) -> None:
-        """`loops` are what kernels would run; `compiled` returns these, or NumPy's program where LLVM does not load."""
+        """`loops` are what kernels would run; `compiled` returns these, or NumPy's program where LLVM does not load.
+
+        `scratch` returns the bytes that NumPy's program takes, which plans do not count where kernels begin at once.
+        """
         self._numpy = silenced(numpy_program)
         self._compiled = compiled
+        self._scratch = scratch
         self._work = _work(loops)
         self._done = 0
         self._kernels: Program | None = None
@@ -62,6 +70,8 @@ class CountingProgram:
         if self._kernels is None:
             if not self._pays():
                 self._done += self._work
+                if self._work > ENOUGH:  # there is no room for the compiler
+                    pool.budget.take(self._scratch())
                 return self._numpy(inputs, buffers)
             self._kernels = self._compiled()
         return self._kernels(inputs, buffers)

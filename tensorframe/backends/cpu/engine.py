@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from tensorframe.backends.llvm.engine import (
     is_sparse,
     kernel_source,
     missing,
+    prepared_calls,
     quantized_kernels,
     raw_program,
     small_kernels,
@@ -47,6 +48,7 @@ from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact_region
 
 if TYPE_CHECKING:
+    from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.numpy.chain import MakeTiles
 
 _IN_BLOCKS = frozenset({CONVOLUTION, MATMUL})
@@ -77,8 +79,9 @@ class CpuBackend(NumpyBackend):
         flat = flattened(region)
         if flat is not None:
             kernels = partial(_LLVM.kernels, flat, device)
+            scratch = partial(_NUMPY.scratch, flat, device)
             copy = CountingProgram(
-                flat, _NUMPY.compile(flat, device), _or_numpy(kernels, flat, device)
+                flat, _NUMPY.compile(flat, device), _or_numpy(kernels, flat, device), scratch
             )
             return ReshapeProgram(region.ops[0].shape, copy)
         # what is done to their blocks is compiled, or not, by itself
@@ -92,7 +95,8 @@ class CpuBackend(NumpyBackend):
         compiled = _or_numpy(partial(_LLVM.compile, region, device), region, device)
         if is_sparse(region) or not is_exact_region(loops):
             return compiled()
-        return CountingProgram(loops, _NUMPY.compile(region, device), compiled)
+        scratch = partial(_NUMPY.scratch, region, device)
+        return CountingProgram(loops, _NUMPY.compile(region, device), compiled, scratch)
 
     def scratch(self, region: Region, device: Device) -> int:
         """Return what the engine takes that runs the region; what both may run, the one that takes more."""
@@ -136,6 +140,10 @@ class CpuBackend(NumpyBackend):
     def chains(self) -> MakeTiles | None:
         """Return what makes both products of a chain, by compiled tiles."""
         return tiled_chain
+
+    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
+        """Return what runs calls of kernels."""
+        return prepared_calls(calls)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.foreseeing import StandIns, foresee
+from tensorframe.backends.host_pool import pool
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import RESHAPE
@@ -44,6 +45,7 @@ class ReshapeProgram:
         try:
             return (inputs[0].reshape(self._shape, copy=False),)
         except ValueError:  # strides cannot say it
+            pool.budget.take(inputs[0].nbytes)  # which plans do not know
             (flat,) = self._copy(inputs, (None,))
             return (flat.reshape(self._shape),)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,6 +29,7 @@ from tensorframe.ops.indexing import SCATTER, SCATTER_ADD
 from tensorframe.ops.sparse import SPARSE
 
 if TYPE_CHECKING:
+    from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.llvm.program import KernelProgram
     from tensorframe.backends.llvm.scatter import ScatterProgram
     from tensorframe.backends.numpy.chain import MakeTiles, Tiles, Weights
@@ -169,6 +170,15 @@ def compiled_product(x: Array, y: Array, *, whole_rows: bool = False) -> Product
     return packed_or_blas(x, y, whole_rows=whole_rows)
 
 
+def prepared_calls(calls: Sequence[NativeCall | None]) -> Calls | None:
+    """Return what runs calls of kernels without the interpreter; None where LLVM does not load."""
+    if unusable() is not None:
+        return None
+    from tensorframe.backends.llvm.workers import PreparedCalls  # imports LLVM
+
+    return PreparedCalls(calls)
+
+
 def tiled_chain(weights: Weights) -> Tiles | None:
     """Return what makes the products of a chain by tiles, where LLVM loads."""
     if unusable() is not None:
@@ -249,6 +259,10 @@ class LlvmBackend(NumpyBackend):
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""
         return _kernels(region, super().compile(region, device))
+
+    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
+        """Return what runs calls of kernels."""
+        return prepared_calls(calls)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import numpy as np
-
 from tensorframe.backends.base import Program
 from tensorframe.backends.bound import Bound
 from tensorframe.backends.foreseeing import StandIns
+from tensorframe.backends.host_pool import contiguous
 from tensorframe.backends.llvm.binding import bound_kernels
 from tensorframe.backends.llvm.functions import begin
 from tensorframe.backends.llvm.launcher import Run, launcher
@@ -102,8 +101,7 @@ class KernelProgram:
         if not odd:
             return inputs
         return [
-            np.ascontiguousarray(source) if index in odd else source
-            for index, source in enumerate(inputs)
+            contiguous(source) if index in odd else source for index, source in enumerate(inputs)
         ]
 
     def _remainders(self, index: int, array: Any) -> bool:

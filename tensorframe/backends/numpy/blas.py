@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from tensorframe.backends.host_pool import contiguous
 from tensorframe.dtypes import FLOATING, NARROW, DType
 from tensorframe.forks import in_forked_processes, new_lock
 from tensorframe.graph.shape import Shape
@@ -147,4 +148,4 @@ def _lies(inner: int, step: int, outer: int, stride: int, size: int) -> bool:
 
 def ready(matrices: Array) -> Array:
     """Return the matrices as BLAS takes them: NumPy would copy them again for every call."""
-    return matrices if takes(matrices) else np.ascontiguousarray(matrices)
+    return matrices if takes(matrices) else contiguous(matrices)

@@ -21,7 +21,7 @@ _READ_ONLY: Any = [["readonly"]]
 @spells("reshape")
 def reshape(x: Array, shape: Shape) -> Array:
     """Reshape in C order."""
-    return x.reshape(shape)
+    return host_pool.reshaped(x, shape)
 
 
 @spells("permute")

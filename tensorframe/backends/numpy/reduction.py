@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.host_pool import reshaped
 from tensorframe.backends.numpy.functions import MADE, Function, formula, implementation, spells
 from tensorframe.backends.numpy.sums import joined
 from tensorframe.dtypes import FLOATING, NARROW, wide_of
@@ -68,7 +69,8 @@ def _position(function: Function) -> Function:
         if len(axes) == 1:
             return function(x, axis=axes[0], keepdims=keepdims)
         kept = [axis for axis in range(x.ndim) if axis not in axes]
-        moved = x.transpose([*kept, *axes]).reshape([x.shape[axis] for axis in kept] + [-1])
+        turned = x.transpose([*kept, *axes])
+        moved = reshaped(turned, (*turned.shape[: len(kept)], -1))
         result = function(moved, axis=-1)
         return np.expand_dims(result, axes) if keepdims else result
 

@@ -255,4 +255,4 @@ def _lying(matrices: Array) -> Array:
     """Return matrices whose elements are next to each other along one of the last two axes."""
     size = matrices.itemsize
     lies = size in matrices.strides[-2:] and matrices.flags.aligned
-    return matrices if lies else np.ascontiguousarray(matrices)
+    return matrices if lies else host_pool.contiguous(matrices)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +15,7 @@ from tensorframe.errors import WriteError
 from tensorframe.files.access import broken, read_at, to_disk, write_at, write_error
 from tensorframe.files.sink import Sink
 from tensorframe.files.windows import write_window
+from tensorframe.frontend.files import unfinished
 from tensorframe.frontend.files.segment import missing
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
@@ -35,15 +36,14 @@ class NewFile:
         """Raise WriteError if the disk has no room for `size` bytes: before they are computed."""
         self.path = path
         self._target = Path(path).resolve()  # a link keeps pointing to where it does
-        # beside it, since only renaming within one file system is atomic; unlike tempfile's, with the usual permissions
-        self._beside = beside(self._target)
         if not self._target.parent.is_dir():
             raise missing(path)
         if self._target.is_dir():
             raise broken(path, "a folder is in the way")
         check_room(path, self._target.parent, size)
         try:
-            self.file = self._beside.open("x+b")
+            # beside it, since only renaming within one file system is atomic
+            self._beside, self.file = unfinished.new_file(self._target)
         except OSError as error:
             raise write_error(path, "no file can be made there", error) from error
 
@@ -62,17 +62,25 @@ class NewFile:
     def publish(self) -> None:
         """Give the file its name."""
         try:
-            self.file.close()
+            self.file.flush()
+            if sys.platform == "win32":
+                self.file.close()  # an open file takes no other name there
             self._beside.replace(self._target)
+            self.file.close()  # and with it its lock
         except OSError as error:
             self.abandon()
             raise write_error(self.path, "the new file cannot take its name", error) from error
 
     def abandon(self) -> None:
         """Leave nothing of the file; does nothing once it is published."""
+        if sys.platform == "win32":
+            self._close()  # an open file cannot be removed there
+        self._beside.unlink(missing_ok=True)  # while it is locked
+        self._close()
+
+    def _close(self) -> None:
         with suppress(OSError):  # what could not be written is not wanted any more
             self.file.close()
-        self._beside.unlink(missing_ok=True)
 
 
 class FileSink:
@@ -141,11 +149,6 @@ def written(sinks: Sequence[Sink]) -> Iterator[None]:
         for sink in sinks:
             sink.abort()
         raise
-
-
-def beside(target: Path) -> Path:
-    """Return a name of its own in the folder of a file or folder."""
-    return target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
 
 
 def check_room(path: str, folder: Path, size: int) -> None:

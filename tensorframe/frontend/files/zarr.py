@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,9 +13,10 @@ from tensorframe.backends.remedies import extra
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError, FileFormatError, TensorFrameError
 from tensorframe.files.access import broken, write_error
+from tensorframe.frontend.files import unfinished
 from tensorframe.frontend.files.objects import ObjectReader, ObjectSink, reader_of
 from tensorframe.frontend.files.segment import missing
-from tensorframe.frontend.files.write import beside, check_room
+from tensorframe.frontend.files.write import check_room
 from tensorframe.graph.shape import Shape
 
 # Bytes of a chunk, about: few enough to be read for a slice, and many enough for a disk to be at its speed.
@@ -108,7 +110,6 @@ class NewFolder:
     def __init__(self, path: str, tensors: Mapping[str, tuple[Shape, DType]]) -> None:
         self.path = path
         self._target = Path(path).resolve()
-        self.beside = beside(self._target)
         self.parts = len(tensors)
         if not self._target.parent.is_dir():
             raise missing(path)
@@ -118,6 +119,10 @@ class NewFolder:
         # what is compressed takes less: that not even a tenth has room is what can be said before
         size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in tensors.values())
         check_room(path, self._target.parent, size // 10)
+        try:
+            self.beside, self._lock = unfinished.new_folder(self._target)
+        except OSError as error:
+            raise write_error(path, "no folder can be made there", error) from error
 
     def _is_ours(self) -> bool:
         here = self._target
@@ -133,7 +138,7 @@ class NewFolder:
 
     def publish(self) -> None:
         """Give the folder its name; an older one goes when it has."""
-        old = beside(self._target)
+        old = unfinished.replaced(self._target)
         try:
             if self._target.exists():
                 self._target.rename(old)
@@ -146,11 +151,18 @@ class NewFolder:
         except OSError as error:
             self.abandon()
             raise write_error(self.path, "the new folder cannot take its name", error) from error
+        self._unlock()
         shutil.rmtree(old, ignore_errors=True)
 
     def abandon(self) -> None:
         """Leave nothing of the folder; does nothing once it is published."""
         shutil.rmtree(self.beside, ignore_errors=True)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 class FolderSink(ObjectSink):
