@@ -7,7 +7,7 @@ Only the largest elements of windows that overlap are few enough for a scatter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -82,6 +82,17 @@ def _place_by_place(windows: Term, axis: int, step: int, dilation: int, length: 
 
 def _moved(x: Term, axis: int, by: int) -> Term:
     return x.padded(tuple([by if place == axis else 0 for place in range(len(x.shape))]), (0,) * len(x.shape))
+
+
+def _spread(x: Term, steps: Mapping[int, int]) -> Term:
+    """Return the elements of axes so many steps apart, with zeros behind each."""
+    counts = [steps.get(axis, 1) for axis in range(len(x.shape))]
+    if max(counts) == 1:
+        return x
+    apart = [size for length in x.shape for size in (length, 1)]
+    after = [size for step in counts for size in (0, step - 1)]
+    padded = x.reshaped(tuple(apart)).padded((0,) * len(apart), tuple(after))
+    return padded.reshaped(tuple([length * step for length, step in zip(x.shape, counts, strict=True)]))
 
 
 def _fitted(x: Term, axis: int, length: int) -> Term:
@@ -214,8 +225,7 @@ def _of_largest(
 ) -> Sequence[Any]:
     """Rule of the largest element of each window: all to the first that is."""
     chosen = call("pool_index", x, out, attrs=(axes, sizes, steps, dilations))
-    overlap = any(step < size * dilation for size, step, dilation in zip(sizes, steps, dilations, strict=True))
-    if overlap and 0 < prod(x.shape) < _MOST_POSITIONS:
+    if _overlap(sizes, steps, dilations) and 0 < prod(x.shape) < _MOST_POSITIONS:
         return (_added_where_chosen(ct, chosen, x, axes, sizes, steps, dilations),)
     beside = (*ct.shape, *[1] * len(axes))
     places = arange(x, prod(sizes)).reshaped(sizes)
@@ -249,9 +259,27 @@ def _added_where_chosen(
 def _of_total(
     ct: Term, _out: Term, x: Term, axes: Shape, sizes: Shape, steps: Shape, dilations: Shape
 ) -> Sequence[Any]:
-    """Rule of sums of windows: the same to each element."""
-    share = ct.reshaped((*ct.shape, *[1] * len(axes))).expanded((*ct.shape, *sizes))
-    return (_spread_back(share, x, axes, steps, dilations),)
+    """Rule of sums of windows: sums of what flows to the windows that an element lies in, with zeros in between."""
+    windows = list(zip(axes, sizes, steps, dilations, strict=True))
+    if _overlap(sizes, steps, dilations):
+        spread = _spread(ct, dict(zip(axes, steps, strict=True)))
+        before, after = [0] * len(x.shape), [0] * len(x.shape)
+        for axis, size, _, dilation in windows:
+            before[axis] = (size - 1) * dilation
+            after[axis] = max(x.shape[axis] - spread.shape[axis], 0)
+        padded = spread.padded(tuple(before), tuple(after))
+        for axis in axes:
+            padded = _fitted(padded, axis, x.shape[axis] + before[axis])
+        return (call("sum_pool", padded, attrs=(axes, sizes, (1,) * len(axes), dilations)),)
+    for axis, size, step, dilation in reversed(windows):
+        share = ct.reshaped((*ct.shape, 1)).expanded((*ct.shape, size))
+        ct = call("fold", share, attrs=(axis, step, dilation, x.shape[axis]))
+    return (ct,)
+
+
+def _overlap(sizes: Shape, steps: Shape, dilations: Shape) -> bool:
+    """Whether an element may lie in several windows."""
+    return any(step < size * dilation for size, step, dilation in zip(sizes, steps, dilations, strict=True))
 
 
 _WINDOWS = ("axes", "sizes", "steps", "dilations")

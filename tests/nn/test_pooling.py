@@ -98,6 +98,15 @@ def test_pooling_and_its_gradient_are_few_kernels(name):
     assert tfr.explain(value, gradient).kernels <= 4
 
 
+@pytest.mark.parametrize(("size", "step"), [(5, 1), (3, 2)])
+def test_what_flows_back_from_means_is_never_an_array_of_windows(size, step):
+    x = tfr.asarray(RANDOM.standard_normal((8, 16, 28, 28)).astype(np.float32)).compute()
+    gradient = tfr.grad(lambda x: (F.avg_pool2d(x, size, step, size // 2) ** 2).sum())(x)
+    plan = tfr.explain(gradient)
+    assert plan.kernels <= 5
+    assert plan.bytes_written <= 5 * x.nbytes
+
+
 @pytest.mark.parametrize("device", ["numpy", "llvm", *FOUND])
 @pytest.mark.parametrize(("size", "step", "dilation"), [(2, 2, 1), (3, 2, 1), (2, 1, 2), (9, 1, 1)])
 def test_what_flows_to_the_largest_is_added_up(size, step, dilation, device):
