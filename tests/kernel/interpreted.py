@@ -11,7 +11,9 @@ from tensorframe.backends.llvm import program
 from tensorframe.kernel.groups import forms as groups
 from tensorframe.kernel.groups import order
 from tensorframe.kernel.groups import tiles as group_tiles
+from tensorframe.kernel.ir import order as axes
 from tensorframe.kernel.ir.interpret import run, run_groups
+from tensorframe.kernel.nest import nest
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.executor import run as execute
 from tensorframe.runtime.leaves import leaf_handle
@@ -76,6 +78,8 @@ def in_groups(lanes=4, index=np.uint32, widest=np.float64):
         patch.object(program, "build", partial(groups.build_groups, target=target)),
         patch.multiple(groups, **small),
         patch.multiple(order, _RUN=2, _EACH=4, _FEW_SLOTS=2, _SHORT=9),
+        patch.object(axes, "GROUP", 6),
+        patch.object(nest, "_ROW", 3),
         patch.multiple(group_tiles, _SIDE=3, _PITCH=4, _LEAST=2),
     ):
         yield
@@ -83,10 +87,15 @@ def in_groups(lanes=4, index=np.uint32, widest=np.float64):
 
 def kernels_of(*tensors):
     """The kernels that a plan for tensors on the llvm device runs."""
+    return [launch.kernel for launch in launches_of(*tensors)]
+
+
+def launches_of(*tensors):
+    """The launches of kernels that a plan for tensors on the llvm device runs."""
     made = []
 
     def note(region, parts, built, *rest):
-        made.extend(launch.kernel for launch in built.launches)
+        made.extend(built.launches)
         return _launcher(region, parts, built, *rest)
 
     plan, request = planned(*tensors)
@@ -128,12 +137,17 @@ def run_built(built, operands):
     return operands["m0"][0]
 
 
-def _run_kernel(launch, kernel, operands):
-    memory = {source: Memory(operands[source.name]) for source in (*kernel.inputs, *kernel.outputs)}
-    arguments = {
+def numbers_of(launch, kernel):
+    """The arguments of a kernel that are sizes and the like."""
+    return {
         size: int(value) % 2 ** (8 * size.dtype.itemsize) if size.dtype.kind == "u" else value
         for size, value in zip(kernel.sizes, launch.numbers, strict=True)
     }
+
+
+def _run_kernel(launch, kernel, operands):
+    memory = {source: Memory(operands[source.name]) for source in (*kernel.inputs, *kernel.outputs)}
+    arguments = numbers_of(launch, kernel)
     arguments |= {one: operands[f"x{one.name[1:]}"] for one in kernel.scalars}
     if kernel.lanes:
         run_groups(kernel, launch.total, memory, arguments, groups=2, lanes=kernel.lanes)

@@ -4,14 +4,24 @@ What is expected is written down here once more, for groups of a few threads.
 """
 
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import add
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
+from tensorframe.kernel.ir import INDEX
+from tensorframe.kernel.ir.interpret import run
+from tests.kernel.interpreted import (
+    Memory,
+    in_groups,
+    interpreted,
+    interpreting,
+    kernels_of,
+    launches_of,
+    numbers_of,
+)
 
 pytest.importorskip(
     "llvmlite", reason="the planner groups what kernels compute, where there are any"
@@ -20,6 +30,7 @@ pytest.importorskip(
 # elements of a run, and of a slot in a chunk, the length up to which there are few slots, and how many, as `in_groups`
 # has them
 RUN, EACH, SHORT, FEW = 2, 4, 9, 2
+ENOUGH = 6  # elements of a strip
 CLASS, WARP = 8, 32
 # one after the other; few slots; a chunk that is not whole; several, with a short one at the end; more than slots
 LENGTHS = [1, 2, 3, 7, 9, 15, 17, 41]
@@ -44,8 +55,8 @@ def by_slots(values, count, wide=float):
     return sums[0]
 
 
-def in_order(values, lanes):
-    """The sum of a list of floats."""
+def in_order(values, lanes, strip):
+    """The sum of a list of floats, which has strips of so many."""
     if 2 * len(values) <= lanes:
         return reduce(add, map(float, values))
     if len(values) <= SHORT:
@@ -53,8 +64,23 @@ def in_order(values, lanes):
     piece = EACH * lanes
     if len(values) <= max(2 * piece, SHORT):
         return by_slots(values, lanes)
-    chunks = [values[first : first + piece] for first in range(0, len(values), piece)]
-    return by_slots([by_slots(one, lanes) for one in chunks], lanes)
+    return by_slots([by_slots(chunk, lanes) for chunk in chunks(values, piece, strip)], lanes)
+
+
+def chunks(values, piece, strip):
+    """Parts of strips that are long, or as many whole strips as there is room for."""
+    if strip <= 2 * piece:
+        piece = strip = max(1, piece // strip) * strip
+    strips = [values[first : first + strip] for first in range(0, len(values), strip)]
+    return [part[first : first + piece] for part in strips for first in range(0, len(part), piece)]
+
+
+def strip_of(lengths):
+    """How many elements the last of the reduced axes have together, which are taken as one until they are enough."""
+    count = 1
+    for length in reversed(lengths):
+        count *= length if count < ENOUGH else 1
+    return count
 
 
 def numbers(*shape):
@@ -66,7 +92,8 @@ def expected(x, axes, lanes=4):
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     rows = np.ascontiguousarray(x.transpose([*kept, *axes]))
     rows = rows.reshape([*[x.shape[axis] for axis in kept], -1])
-    return np.apply_along_axis(lambda row: in_order([*row], lanes), -1, rows)
+    strip = strip_of([x.shape[axis] for axis in axes])
+    return np.apply_along_axis(lambda row: in_order([*row], lanes, strip), -1, rows)
 
 
 def on(x):
@@ -89,6 +116,10 @@ SHAPES = {
     "two axes": (lambda n: (3, 2, n), (0, 2)),
     "two axes, columns": (lambda n: (3, n, 2), (0, 1)),
     "two axes, all": (lambda n: (n, 3), (0, 1)),
+    "strips, several to a chunk": (lambda n: (n, 7), (0, 1)),
+    "strips, several chunks each": (lambda n: (3, n), (0, 1)),
+    "strips of few rows": (lambda n: (5, 2, n), (0, 2)),
+    "strips of rows": (lambda n: (4, 6, n), (0, 2)),
 }
 
 
@@ -140,6 +171,51 @@ def test_sums_of_both_orders_of_axes_are_two_kernels():
         found = interpreted(*both)
     np.testing.assert_array_equal(found[0], expected(2 * x, (0, 1)))
     np.testing.assert_array_equal(found[1], expected(3 * x.T, (0, 1)))
+
+
+class Noted(Memory):
+    """Memory that notes what is read of it."""
+
+    def __init__(self, array):
+        super().__init__(array)
+        self.read = []
+
+    def __getitem__(self, place):
+        self.read.append(int(place))
+        return super().__getitem__(place)
+
+
+def read_by_threads(x, axes, threads):
+    """What each of the first threads reads of an array, in order, to add it up."""
+    with in_groups(index=INDEX), interpreting():
+        launch = launches_of(tfr.sum(on(x), axis=axes))[0]
+    kernel, read = launch.kernel, []
+    for thread in range(threads):
+        memory = {buffer: Noted(x) for buffer in kernel.inputs}
+        memory |= {buffer: np.zeros(launch.total) for buffer in kernel.outputs}
+        run(kernel, thread, thread + 1, memory, numbers_of(launch, kernel))
+        (noted,) = [memory[buffer] for buffer in kernel.inputs]
+        read.append(np.array(noted.read))
+    return read
+
+
+# what is summed over which axes, and how far apart threads next to each other read: as many strips as a chunk has
+ALONG_OUTER = [
+    ((40, 20), (0, 1), 1),
+    ((40, 50), (0, 1), 1),
+    ((40, 7), (0, 1), 2),
+    ((40, 3, 20), (0, 2), 1),
+    ((8, 5, 4, 9), (0, 2, 3), 1),
+]
+
+
+@pytest.mark.parametrize(("shape", "axes", "apart"), ALONG_OUTER)
+def test_threads_read_neighbours_where_memory_is_along_an_outer_axis(shape, axes, apart):
+    """They have the same elements of strips that are next to each other, and the bits that any layout has."""
+    x = np.asfortranarray(numbers(*shape))
+    for before, after in pairwise(read_by_threads(x, axes, shape[0] // apart)):
+        np.testing.assert_array_equal(after - before, apart)
+    np.testing.assert_array_equal(result_of(tfr.sum(on(x), axis=axes)), expected(x, axes))
 
 
 def test_products_have_an_order_too():

@@ -5,8 +5,8 @@
     rows      operands are contiguous along the reduced axes: a work-group for each row, whose threads read neighbouring
               elements, and join what they have accumulated: see `reductions.py`
     columns   operands are contiguous along a kept axis, or rows are short: a thread for each result
-    parts     too few results for all threads: chunks of rows, or classes of what is in columns, give partial results,
-              which a second kernel joins
+    parts     too few results for all threads, or memory along outer reduced axes: chunks of rows, or classes of what is
+              in columns, give partial results, which a second kernel joins
     scans     of long rows: a work-group for each row, or for each piece of one, see `scans.py`
 
 What several passes need is computed again in each: a row stays in the cache, and registers cost more than arithmetic.
@@ -42,8 +42,10 @@ from tensorframe.kernel.groups.scans import (
     scanned_totals,
     totals_of_chunks,
 )
+from tensorframe.kernel.groups.team import has_strips
 from tensorframe.kernel.groups.tiles import square_of, squares
 from tensorframe.kernel.ir.loops import digits
+from tensorframe.kernel.ir.order import inner_length
 from tensorframe.kernel.nest.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Layout, Strides, lay_out, output_buffers
@@ -114,9 +116,17 @@ class _GroupBuilder:
             return (self._launch(form, _map(form, self._target.access), prod(nest.kept)),), ()
         if any(stages.scans):
             return self._scans(stages)
-        rows, order = nest.rows, Order(nest.row_length, lanes)
+        rows, order = nest.rows, self._order()
         in_rows = nest.reduced_inside and not order.short
         apart = stages.passes == 1 and not any(stages.stores[1:])
+        if (
+            in_rows
+            and apart
+            and order.chunks > 1
+            and has_strips(nest, order)
+            and nest.outer_is_nearer()
+        ):
+            return self._in_parts(stages, order, in_rows=False, of_strips=True)
         if in_rows:
             if apart and rows < _ENOUGH_ROWS and order.chunks > 1:
                 return self._in_parts(stages, order, in_rows=True)
@@ -130,8 +140,12 @@ class _GroupBuilder:
         body = Body(self._region, self._nest, layout.reads, layout.lines, self._target.widest)
         return Form(body, stages, output_buffers(self._region, layout))
 
+    def _order(self) -> Order:
+        strip = inner_length(self._space.lengths)
+        return Order(self._nest.row_length, self._target.lanes, strip)
+
     def _in_parts(
-        self, stages: Stages, order: Order, *, in_rows: bool
+        self, stages: Stages, order: Order, *, in_rows: bool, of_strips: bool = False
     ) -> tuple[tuple[Launch, ...], Partials]:
         """Return two kernels: totals of chunks, or of the classes of each, and these joined."""
         rows = self._nest.rows
@@ -144,7 +158,7 @@ class _GroupBuilder:
             form.partials[value] = ir.Buffer(f"p{number}", how.dtype, ir.Role.OUTPUT)
             second.partials[value] = ir.Buffer(f"p{number}", how.dtype, ir.Role.INPUT)
             partials.append((how.dtype, count, how.first))
-        body = row_parts(form, order) if in_rows else column_parts(form, order)
+        body = row_parts(form, order) if in_rows else column_parts(form, order, of_strips=of_strips)
         in_groups = order.chunks > self._target.lanes // 4
         joined = joined_parts(second, order, each, in_groups=in_groups)
         return (self._launch(form, body, count), self._launch(second, joined, rows)), tuple(
@@ -152,7 +166,7 @@ class _GroupBuilder:
         )
 
     def _scans(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
-        nest, order = self._nest, Order(self._nest.row_length, self._target.lanes)
+        nest, order = self._nest, self._order()
         form, rows = self._form(stages), nest.rows
         if order.short:
             return (self._launch(form, columns_of(form, order), rows),), ()

@@ -12,6 +12,9 @@ what, and each form shares this work out among threads in its own way:
 - Slots are joined by neighbours, in order: 8 to a *class*, 4 classes to a *warp*, and all warps. That is what `Combine`
   does with the threads of a group, and `Slots` in a single thread.
 - More than two *chunks*: each has a total of its own, and the totals are taken into slots like elements.
+- Of several reduced axes the last ones are taken as one until they have 256 elements, as on the cpu: a *strip*. A chunk
+  has whole strips, or a part of one, so that threads read neighbours where memory is along another axis: the same
+  elements of strips that are next to each other.
 
 Empty slots are joined too, or not: identities change nothing.
 """
@@ -38,10 +41,11 @@ _FEW_SLOTS, _SHORT = 32, 1024
 
 
 class Order(NamedTuple):
-    """The order for `length` elements on a device whose groups have `lanes` threads."""
+    """The order for `length` elements, in strips of so many, on a device whose groups have `lanes` threads."""
 
     length: int
     lanes: int
+    strip: int
 
     @property
     def short(self) -> bool:
@@ -66,14 +70,28 @@ class Order(NamedTuple):
 
     @property
     def chunk(self) -> int:
-        """How many elements a chunk has."""
+        """How many elements a chunk has, unless it is the last one."""
         piece = _EACH * self.slots
-        return self.length if self.length <= max(2 * piece, _SHORT) else piece
+        if self.length <= max(2 * piece, _SHORT):
+            return self.length
+        return piece if self.strip > 2 * piece else max(1, piece // self.strip) * self.strip
+
+    @property
+    def pieces(self) -> int:
+        """How many chunks a strip has; 1 where chunks have whole strips."""
+        return -(-self.strip // self.chunk) if 0 < self.chunk < self.strip else 1
 
     @property
     def chunks(self) -> int:
         """How many chunks there are."""
+        if self.pieces > 1:
+            return self.length // self.strip * self.pieces
         return -(-self.length // max(self.chunk, 1))
+
+    @property
+    def in_one_strip(self) -> bool:
+        """Whether no chunk has elements of several strips."""
+        return self.chunk <= self.strip
 
 
 def is_ordered(form: Form, number: int) -> bool:
@@ -83,6 +101,14 @@ def is_ordered(form: Form, number: int) -> bool:
 
 # where numbers begin and end, and how many there are at most
 Span = tuple[ir.Expr, ir.Expr, int]
+
+
+class Place(NamedTuple):
+    """The number of an element as that of another one and how many come after it, fewer than `most`."""
+
+    start: ir.Expr
+    step: ir.Expr
+    most: int
 
 
 class Total(NamedTuple):
@@ -136,7 +162,7 @@ def _in_single(total: Total) -> Total:
 class Turns:
     """The elements of one slot of `count`, of those that are in a span.
 
-    `place` is the number whose turn it is; `name` tells nests of loops apart.
+    `place` is the number whose turn it is, `in_run` the same as steps along a run; `name` tells nests of loops apart.
     """
 
     def __init__(self, name: str, count: int, span: Span, slot: ir.Expr) -> None:
@@ -150,6 +176,7 @@ class Turns:
         if self._number is not None:
             self._begin = self._number * self._block + self._start
         self.place = first + (self._begin + self._part)
+        self.in_run = Place(first + self._begin, self._part, run)
 
     def loops(
         self,
@@ -208,7 +235,7 @@ class Slots:
             for index, below in zip(self._indices[1:], accumulate(self._sizes, mul), strict=False):
                 slot = index * below + slot
         self._turns = Turns(name, count, span, slot)
-        self.place = self._turns.place
+        self.place, self.in_run = self._turns.place, self._turns.in_run
         whole = run_in(count) * prod(self._sizes[:-1])
         filled = divided(span[1] - span[0], whole)
         self._filled = smaller(filled, ir.literal(self._sizes[-1], ir.INDEX))

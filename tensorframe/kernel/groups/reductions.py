@@ -65,10 +65,15 @@ def rows_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
 
 
 def _by_team(
-    form: Form, team: Team, row: ir.Expr, number: int, totals: Totals
+    form: Form,
+    team: Team,
+    row: ir.Expr,
+    number: int,
+    totals: Totals,
+    strip: ir.Expr | None = None,
 ) -> list[ir.Statement]:
-    """Return the loops of a pass over a row, or a chunk of it, and the joining of slots."""
-    set_indices(form, row, team.place)
+    """Return the loops of a pass over a row, or a chunk of it, which is in a strip, and the joining of slots."""
+    set_indices(form, row, team.in_run, strip)
     runs = runs_of(form, totals)
     work = (*taken(form, runs.totals), *stored(form, number))
     if not work:
@@ -83,7 +88,8 @@ def _row_in_chunks(form: Form, number: int, numbers: Numbers) -> list[ir.Stateme
     team = Team(order.lanes, order.slots, numbers.span(chunk))
     totals = totals_in(form, number)
     parts = parts_of(totals, "chunk")
-    inside = (*_by_team(form, team, team.row, number, parts), in_turn(team, chunk, totals, parts))
+    work = _by_team(form, team, team.row, number, parts, numbers.strip_of(chunk))
+    inside = (*work, in_turn(team, chunk, totals, parts))
     loop = ir.Loop(chunk, ZERO, numbers.chunks, inside)
     return [*begun(totals), loop, *map(team.combined, totals.values())]
 
@@ -153,17 +159,23 @@ def _in_slots(form: Form, number: int, row: ir.Expr, numbers: Numbers) -> list[i
     several = Slots("chunk", order.lanes, numbers.all_chunks)
     slots = Slots("k", order.slots, numbers.span(several.place))
     parts = parts_of(totals, "chunk")
-    work = _taken_in_slots(form, number, row, slots, parts)
+    strip = numbers.strip_of(several.place)
+    work = _taken_in_slots(form, number, row, slots, parts, strip)
     own = {value: several.slot(total) for value, total in totals.items()}
     inside = (*begun(parts), slots.joined([*parts.values()], *work), *joined(own, parts))
     return [*begun(totals), several.joined([*totals.values()], inside)]
 
 
 def _taken_in_slots(
-    form: Form, number: int, row: ir.Expr, slots: Slots, totals: Totals
+    form: Form,
+    number: int,
+    row: ir.Expr,
+    slots: Slots,
+    totals: Totals,
+    strip: ir.Expr | None = None,
 ) -> tuple[Sequence[ir.Statement], Sequence[ir.Statement], Sequence[ir.Statement]]:
     """Return the work of a pass for the element whose turn it is, and what is done before each run and after it."""
-    set_indices(form, row, slots.place)
+    set_indices(form, row, slots.in_run, strip)
     runs = runs_of(form, {value: slots.slot(total) for value, total in totals.items()})
     return [*taken(form, runs.totals), *stored(form, number)], runs.before, runs.after
 
@@ -175,7 +187,7 @@ def row_parts(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     ordered = is_ordered(form, 0)
     team = Team(order.lanes, order.slots, numbers.span(chunk), ordered=ordered)
     totals = totals_in(form, 0)
-    inside = _by_team(form, team, row, 0, totals)
+    inside = _by_team(form, team, row, 0, totals, numbers.strip_of(chunk))
     ends = by_one_lane(_partial_stores(form, part, totals))
     return (
         ir.Loop(
@@ -184,19 +196,30 @@ def row_parts(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     )
 
 
-def column_parts(form: Form, order: Order) -> tuple[ir.Statement, ...]:
-    """The totals of the classes of chunks of columns, one from each thread."""
+def column_parts(form: Form, order: Order, *, of_strips: bool) -> tuple[ir.Statement, ...]:
+    """The totals of the classes of chunks of columns, one from each thread.
+
+    Threads side by side have rows that are so; where they are `of_strips`, chunks at the same place of these.
+    """
     part, numbers = ir.index("part"), numbers_of(form, order)
-    chunk, which, row = digits(
-        part, [numbers.chunks, ir.literal(order.classes, ir.INDEX), numbers.rows]
-    )
+    classes = ir.literal(order.classes, ir.INDEX)
+    if of_strips:
+        strips = numbers.chunks
+        if order.pieces > 1:
+            strips = ir.apply("floor_divide", strips, numbers.pieces)
+        which, row, piece, strip = digits(part, [classes, numbers.rows, numbers.pieces, strips])
+        chunk = strip * numbers.pieces + piece
+        stored_at = (chunk * order.classes + which) * numbers.rows + row
+    else:
+        chunk, which, row = digits(part, [numbers.chunks, classes, numbers.rows])
+        stored_at = part
     slots = Slots("k", order.slots, numbers.span(chunk), which)
     totals = totals_in(form, 0)
-    work = _taken_in_slots(form, 0, row, slots, totals)
+    work = _taken_in_slots(form, 0, row, slots, totals, numbers.strip_of(chunk))
     statements = (
         *begun(totals),
         slots.joined_in_class([*totals.values()], *work),
-        *_partial_stores(form, part, totals),
+        *_partial_stores(form, stored_at, totals),
     )
     return (ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GRID),)
 

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, accumulator, reductions_in
 from tensorframe.kernel.groups.order import (
     Order,
+    Place,
     Span,
     Total,
     Turns,
     divided,
 )
-from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+from tensorframe.kernel.ir.loops import ZERO, digits, digits_after, smaller
+from tensorframe.kernel.nest.nest import Nest
 
 _ONE = ir.literal(1, ir.INDEX)
 Totals = Mapping[int, Total]  # by the reductions that they are of
 
 
 class Numbers(NamedTuple):
-    """The length of a row and that of a chunk, how many chunks a row has, and how many rows there are."""
+    """The length of a row, a strip and a chunk, how many chunks rows and strips have, and how many rows there are.
+
+    `apart` says whether loops over strips are apart from those along them.
+    """
 
     order: Order
     length: ir.Expr
+    strip: ir.Expr
     chunk: ir.Expr
     chunks: ir.Expr
+    pieces: ir.Expr
     rows: ir.Expr
+    apart: bool
 
     @property
     def row(self) -> Span:
@@ -40,11 +49,31 @@ class Numbers(NamedTuple):
         return ZERO, self.chunks, self.order.chunks
 
     def span(self, chunk: ir.Expr) -> Span:
-        """Where a chunk begins and ends."""
+        """Where a chunk begins and ends: in its strip, if it has one, see `strip_of`."""
         if self.order.chunks == 1:
             return self.row
-        first = chunk * self.chunk
-        return first, smaller(first + self.chunk, self.length), self.order.chunk
+        if self.strip_of(chunk) is not None:
+            first, last = self._piece(chunk) * self.chunk, self.strip
+        elif self.order.pieces > 1:
+            begin = self._number(chunk) * self.strip
+            first, last = begin + self._piece(chunk) * self.chunk, begin + self.strip
+        else:
+            first, last = chunk * self.chunk, self.length
+        return first, smaller(first + self.chunk, last), self.order.chunk
+
+    def strip_of(self, chunk: ir.Expr) -> ir.Expr | None:
+        """Return the strip that a chunk is in; None where it has several, or loops run along strips and across."""
+        if not self.apart or not self.order.in_one_strip or self.order.chunks == 1:
+            return None
+        return self._number(chunk)
+
+    def _number(self, chunk: ir.Expr) -> ir.Expr:
+        if self.order.pieces == 1:
+            return chunk
+        return ir.apply("floor_divide", chunk, self.pieces)
+
+    def _piece(self, chunk: ir.Expr) -> ir.Expr:
+        return ZERO if self.order.pieces == 1 else ir.apply("remainder", chunk, self.pieces)
 
 
 def numbers_of(form: Form, order: Order) -> Numbers:
@@ -53,17 +82,37 @@ def numbers_of(form: Form, order: Order) -> Numbers:
     return Numbers(
         order,
         take(order.length, "length"),
+        take(order.strip, "strip"),
         take(order.chunk, "chunk"),
         take(order.chunks, "chunks"),
+        take(order.pieces, "pieces"),
         take(form.body.nest.rows, "rows"),
+        has_strips(form.body.nest, order),
     )
 
 
-def set_indices(form: Form, row: ir.Expr, place: ir.Expr) -> None:
-    """Put a form at an element of a row."""
+def has_strips(nest: Nest, order: Order) -> bool:
+    """Whether loops over strips are apart from those along them."""
+    return len(nest.outer) > 0 and prod(nest.sizes[nest.outer.stop :]) == order.strip
+
+
+def set_indices(
+    form: Form, row: ir.Expr, place: ir.Expr | Place, strip: ir.Expr | None = None
+) -> None:
+    """Put a form at an element of a row, or of a strip of it."""
     body = form.body
-    count = len(body.nest.kept)
-    body.indices = [*digits(row, body.sizes[:count]), *digits(place, body.sizes[count:])]
+    first = len(body.nest.kept)
+    body.indices = digits(row, body.sizes[:first])
+    if strip is not None:
+        last = body.nest.outer.stop
+        body.indices += digits(strip, body.sizes[first:last])
+        first = last
+    if not isinstance(place, Place):
+        body.indices += digits(place, body.sizes[first:])
+    elif body.nest.sizes[-1] < place.most:
+        body.indices += digits(place.start + place.step, body.sizes[first:])
+    else:
+        body.indices += digits_after(place.start, place.step, body.sizes[first:])
 
 
 def totals_in(form: Form, number: int) -> Totals:
@@ -145,6 +194,11 @@ class Team:
             self.place = self.slot + ir.index("turn") * slots
         else:
             self.place = ir.index("k")
+
+    @property
+    def in_run(self) -> ir.Expr | Place:
+        """The element whose turn it is, in steps along a run if it has one."""
+        return self.place if self._turns is None else self._turns.in_run
 
     def all(self, *statements: ir.Statement) -> ir.Loop:
         """Return statements for every thread."""

@@ -18,6 +18,21 @@ def digits(position: ir.Expr, sizes: Sequence[ir.Expr]) -> list[ir.Expr]:
     return [position, *reversed(digits)] if sizes else []
 
 
+def digits_after(start: ir.Expr, step: ir.Expr, sizes: Sequence[ir.Expr]) -> list[ir.Expr]:
+    """Return the indices of the position `start + step`, where `step` is less than the last size.
+
+    Those of `start` are divided, outside of a loop over steps; from there on they are carried.
+    """
+    *outer, position = digits(start, sizes)
+    position = position + step
+    carried: list[ir.Expr] = []
+    for digit, size in zip(reversed(outer), reversed(sizes), strict=False):
+        there = ir.compare("less", position, size)
+        carried.append(ir.apply("where", there, position, position - size))
+        position = ir.apply("where", there, digit, digit + 1)
+    return [position, *reversed(carried)]
+
+
 def flat(indices: Sequence[ir.Expr], sizes: Sequence[ir.Expr]) -> ir.Expr:
     """Return the position in C order of indices in loops of these sizes."""
     position: ir.Expr = ZERO

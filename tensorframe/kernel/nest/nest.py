@@ -139,8 +139,8 @@ def arrange(
 ) -> Nest:
     """Return the nest of a space with loops in this order; each class of axes stays together.
 
-    The loops of `ordered` reductions keep the order that axes have in the shape. Where elements are `numbered` across
-    all axes, none of them have to be apart.
+    The loops of `ordered` reductions keep the order that axes have in the shape, the inner ones apart from the others.
+    Where elements are `numbered` across all axes, they are so only if memory is not along both.
     """
     reduced = [axis for axis in order if axis in space.reduced]
     nearest = reduced[-1:]
@@ -149,13 +149,13 @@ def arrange(
     kept_groups = _merged(kept, space, together)
     if ordered:
         reduced = list(space.reduced)
-        count = (
-            0 if numbered else inner_loops([space.sizes[axis] for axis in reduced], space.lengths)
-        )
+        count = inner_loops([space.sizes[axis] for axis in reduced], space.lengths)
         outer, inside = reduced[: len(reduced) - count], reduced[len(reduced) - count :]
         inner_groups = _merged(inside, space, together)
         reduced_groups = [*_merged(outer, space, together), *inner_groups]
         inner = len(inner_groups)
+        if numbered and len(merged := _merged(reduced, space, together)) < len(reduced_groups):
+            reduced_groups, inner = merged, len(merged)  # one loop runs along axes of both kinds
     else:
         reduced_groups, inner = _merged(reduced, space, together), 1
     innermost = [group[-1] for group in kept_groups + reduced_groups]
