@@ -33,7 +33,7 @@ from tensorframe.kernel.groups.team import (
     total_of,
     totals_in,
 )
-from tensorframe.kernel.ir.loops import ZERO, digits, named, nested
+from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested
 
 
 def groups_of(order: Order, rows: int) -> int:
@@ -196,6 +196,16 @@ def row_parts(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     )
 
 
+def _strip_loops(form: Form, numbers: Numbers) -> dict[int, ir.Expr]:
+    """Return the loops over strips and their sizes, that along memory last; over chunks of several strips."""
+    nest = form.body.nest
+    if not numbers.order.in_one_strip:
+        return {nest.outer[0]: numbers.chunks}
+    nearest = nest.nearest_outer()
+    loops = [*[loop for loop in nest.outer if loop != nearest], nearest]
+    return {loop: form.body.sizes[loop] for loop in loops}
+
+
 def column_parts(form: Form, order: Order, *, of_strips: bool) -> tuple[ir.Statement, ...]:
     """The totals of the classes of chunks of columns, one from each thread.
 
@@ -204,10 +214,13 @@ def column_parts(form: Form, order: Order, *, of_strips: bool) -> tuple[ir.State
     part, numbers = ir.index("part"), numbers_of(form, order)
     classes = ir.literal(order.classes, ir.INDEX)
     if of_strips:
-        strips = numbers.chunks
-        if order.pieces > 1:
-            strips = ir.apply("floor_divide", strips, numbers.pieces)
-        which, row, piece, strip = digits(part, [classes, numbers.rows, numbers.pieces, strips])
+        loops = _strip_loops(form, numbers)
+        sizes = [classes, numbers.rows, numbers.pieces, *loops.values()]
+        which, row, piece, *places = digits(part, sizes)
+        place = dict(zip(loops, places, strict=True))
+        strip = flat(
+            [place[loop] for loop in sorted(loops)], [loops[loop] for loop in sorted(loops)]
+        )
         chunk = strip * numbers.pieces + piece
         stored_at = (chunk * order.classes + which) * numbers.rows + row
     else:

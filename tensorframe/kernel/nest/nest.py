@@ -66,7 +66,8 @@ class Nest:
         """The loops over the outer axes of ordered sums."""
         return range(len(self.kept), len(self.sizes) - self.inner)
 
-    def _nearest_outer(self) -> int:
+    def nearest_outer(self) -> int:
+        """Return the loop over outer axes of ordered sums that memory is along, or nearest to."""
         accesses = self.accesses.values()
         nearest = self.outer[0]
         for loop in self.outer[1:]:
@@ -76,10 +77,10 @@ class Nest:
 
     def outer_is_nearer(self) -> bool:
         """Whether memory is along an outer axis of ordered sums, and not along any inner one."""
-        if not self.outer or self.sizes[self._nearest_outer()] < _ROW or self.pieces:
+        if not self.outer or self.sizes[self.nearest_outer()] < _ROW or self.pieces:
             return False
         inner = range(self.outer.stop, len(self.sizes))
-        nearest = self._nearest_outer()
+        nearest = self.nearest_outer()
         return not any(_closer(loop, nearest, self.accesses.values()) for loop in inner)
 
     def with_outer_kept(self) -> tuple[Nest, list[int]]:
@@ -87,7 +88,7 @@ class Nest:
 
         These come last, the one along memory innermost.
         """
-        nearest = self._nearest_outer()
+        nearest = self.nearest_outer()
         outer = [*[loop for loop in self.outer if loop != nearest], nearest]
         kept = [*range(len(self.kept)), *outer]
         loops = [*kept, *range(self.outer.stop, len(self.sizes))]
