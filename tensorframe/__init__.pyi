@@ -31,6 +31,7 @@ from tensorframe.frontend import linalg as linalg
 from tensorframe.frontend import memory as memory
 from tensorframe.frontend import random as random
 from tensorframe.frontend import special as special
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.array_methods import diagonal as diagonal
 from tensorframe.frontend.array_methods import trace as trace
 from tensorframe.frontend.autocast import autocast as autocast
@@ -164,7 +165,6 @@ from tensorframe.frontend.manipulation.views import rot90 as rot90
 from tensorframe.frontend.manipulation.views import squeeze as squeeze
 from tensorframe.frontend.manipulation.views import swapaxes as swapaxes
 from tensorframe.frontend.manipulation.views import transpose as transpose
-from tensorframe.frontend.methods import Operand
 from tensorframe.frontend.namespace import __array_api_version__ as __array_api_version__
 from tensorframe.frontend.numpy_names import emath as emath
 from tensorframe.frontend.numpy_names.along import apply_along_axis as apply_along_axis
@@ -485,198 +485,199 @@ from tensorframe.nn import quantization as quantization
 from tensorframe.notebook.visualize import visualize as visualize
 from tensorframe.schedule.place import transfer_policy as transfer_policy
 from typing import Any
+from typing import Literal
 
 __all__: list[str]
 __version__: str
-def abs(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def abs(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Absolute values, the magnitude for complex elements."""
-def absolute(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def absolute(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Absolute values, the magnitude for complex elements."""
-def acos(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def acos(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse cosine, in radians."""
-def acosh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def acosh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse hyperbolic cosine."""
-def add(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def add(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Sum of two tensors."""
-def arccos(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def arccos(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse cosine, in radians."""
-def arccosh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def arccosh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse hyperbolic cosine."""
-def arcsin(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def arcsin(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse sine, in radians."""
-def arcsinh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def arcsinh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse hyperbolic sine."""
-def arctan(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def arctan(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse tangent, in radians."""
-def arctan2(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def arctan2(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Angle of the point (x2, x1), in radians."""
-def arctanh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def arctanh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse hyperbolic tangent."""
-def asin(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def asin(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse sine, in radians."""
-def asinh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def asinh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse hyperbolic sine."""
-def atan(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def atan(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse tangent, in radians."""
-def atan2(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def atan2(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Angle of the point (x2, x1), in radians."""
-def atanh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def atanh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Inverse hyperbolic tangent."""
-def bitwise_and(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def bitwise_and(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Bits set in both elements."""
-def bitwise_invert(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def bitwise_invert(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """All bits flipped."""
-def bitwise_left_shift(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def bitwise_left_shift(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Bits moved up by the second operand."""
-def bitwise_not(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def bitwise_not(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """All bits flipped."""
-def bitwise_or(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def bitwise_or(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Bits set in either element."""
-def bitwise_right_shift(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Bits moved down by the second operand; the sign stays."""
-def bitwise_xor(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def bitwise_xor(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Bits set in exactly one element."""
-def ceil(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def ceil(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Smallest integers not below the elements."""
-def conj(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def conj(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Complex conjugates; real elements are unchanged."""
-def conjugate(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def conjugate(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Complex conjugates; real elements are unchanged."""
-def copysign(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def copysign(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Magnitude of the first operand with the sign of the second."""
-def cos(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def cos(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Cosine of angles in radians."""
-def cosh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def cosh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Hyperbolic cosine."""
-def deg2rad(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def deg2rad(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Angles in degrees, given in radians."""
-def degrees(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def degrees(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Angles in radians, given in degrees."""
-def divide(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def divide(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Quotient of two tensors; integers give the default real dtype."""
-def equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def equal(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements are equal."""
-def exp(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def exp(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """e to the power of each element."""
-def floor(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def floor(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Largest integers not above the elements."""
-def floor_divide(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def floor_divide(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Largest integer not above the quotient."""
-def fmax(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def fmax(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Larger of two elements; a NaN loses against a number."""
-def fmin(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def fmin(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Smaller of two elements; a NaN loses against a number."""
-def fmod(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def fmod(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Remainder of truncated division; it has the dividend's sign."""
-def gelu(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def gelu(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """x times the normal distribution function of x (Hendrycks and Gimpel, arXiv 1606.08415, eq. 1)."""
-def greater(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def greater(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether the first element is the larger."""
-def greater_equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def greater_equal(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether the first element is not the smaller."""
-def heaviside(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def heaviside(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Step function: 0 below zero, 1 above, the second operand at zero."""
-def hypot(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def hypot(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Square root of the sum of squares, without overflow on the way."""
-def imag(val: Operand) -> Tensor:
+def imag(val: ArrayLike) -> Tensor:
     """Imaginary parts; zero for real elements."""
-def invert(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def invert(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """All bits flipped."""
-def isfinite(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def isfinite(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements are neither NaN nor infinite."""
-def isinf(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def isinf(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements are infinite."""
-def isnan(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def isnan(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements are NaN."""
-def isneginf(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def isneginf(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements are negative infinity."""
-def isposinf(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def isposinf(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements are positive infinity."""
-def left_shift(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def left_shift(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Bits moved up by the second operand."""
-def less(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def less(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether the first element is the smaller."""
-def less_equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def less_equal(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether the first element is not the larger."""
-def log(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def log(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Natural logarithm."""
-def log10(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def log10(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Logarithm to base 10."""
-def log2(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def log2(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Logarithm to base 2."""
-def log_sigmoid(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def log_sigmoid(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """log(sigmoid(x)), accurate for large negative x."""
-def logaddexp(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def logaddexp(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """log(exp(x1) + exp(x2)), without overflow on the way."""
-def logical_and(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def logical_and(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether both elements are true (not zero)."""
-def logical_not(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def logical_not(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether the element is false (zero)."""
-def logical_or(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def logical_or(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether either element is true (not zero)."""
-def logical_xor(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def logical_xor(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether exactly one element is true (not zero)."""
-def maximum(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def maximum(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Larger of two elements; NaN if either is NaN."""
-def minimum(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def minimum(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Smaller of two elements; NaN if either is NaN."""
-def mod(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def mod(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Remainder of floor division; it has the divisor's sign."""
-def multiply(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def multiply(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Product of two tensors."""
-def negative(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def negative(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Negated elements."""
-def nextafter(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def nextafter(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Next representable number after the first operand, towards the second."""
-def not_equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def not_equal(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements differ."""
-def positive(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def positive(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """The elements, unchanged."""
-def pow(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def pow(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """First tensor to the power of the second."""
-def power(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def power(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """First tensor to the power of the second."""
-def rad2deg(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def rad2deg(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Angles in radians, given in degrees."""
-def radians(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def radians(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Angles in degrees, given in radians."""
-def real(val: Operand) -> Tensor:
+def real(val: ArrayLike) -> Tensor:
     """Real parts."""
-def reciprocal(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def reciprocal(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """One divided by each element."""
-def relu(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def relu(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """The elements, negative ones replaced by zero."""
-def remainder(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def remainder(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Remainder of floor division; it has the divisor's sign."""
-def right_shift(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def right_shift(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Bits moved down by the second operand; the sign stays."""
-def sigmoid(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def sigmoid(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Logistic function 1 / (1 + exp(-x))."""
-def sign(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def sign(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """-1, 0 or 1 by sign; x / |x| for complex elements; NaN stays NaN."""
-def signbit(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def signbit(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether the sign bit is set: true for -0.0."""
-def silu(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def silu(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """x times sigmoid(x), also called swish."""
-def sin(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def sin(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Sine of angles in radians."""
-def sinh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def sinh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Hyperbolic sine."""
-def softplus(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def softplus(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """log(1 + exp(x)), without overflow on the way."""
-def softsign(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def softsign(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """x / (1 + |x|), a saturating activation."""
-def sqrt(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def sqrt(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Square root; NaN for negative real elements."""
-def square(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def square(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Squared elements."""
-def subtract(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def subtract(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Difference of two tensors."""
-def tan(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def tan(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Tangent of angles in radians."""
-def tanh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def tanh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Hyperbolic tangent."""
-def true_divide(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def true_divide(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Quotient of two tensors; integers give the default real dtype."""
-def trunc(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
+def trunc(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Elements without their fraction."""

@@ -157,7 +157,7 @@ def default_int() -> DType:
     return int64
 
 
-def set_default_dtype(dtype: Any) -> None:
+def set_default_dtype(dtype: DTypeLike | None) -> None:
     """Set the dtype that Python floats become: a real floating dtype.
 
     >>> tfr.set_default_dtype("float64")

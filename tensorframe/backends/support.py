@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import DType, DTypeLike
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass
 
@@ -44,7 +44,7 @@ class Support:
         return f"falls back to {self.runs_on}, because {self.reason}"
 
 
-def supports(op: str | Function, device: str | Device, dtype: Any) -> Support:
+def supports(op: str | Function, device: str | Device, dtype: DTypeLike) -> Support:
     """Return whether a device computes an operation on elements of a dtype itself: true, false, or why it falls back.
 
     `op` is the name of an operation (`"exp"`, `"matmul"`, `"softmax"`), a function of the namespace, or a function of

@@ -11,8 +11,9 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend import data_types
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
-from tensorframe.frontend.conversion.convert import asarray
+from tensorframe.frontend.conversion.convert import OnDevice, asarray
 from tensorframe.frontend.creation.filled import zeros_like
 from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.linalg.contractions import matrix_transpose
@@ -42,7 +43,9 @@ def attach(functions: Mapping[str, Callable[..., Any]]) -> None:
 
 
 @method
-def reshape(self: Tensor, /, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+def reshape(
+    self: Tensor, /, *shape: ShapeLike, order: str = "C", copy: bool | None = None
+) -> Tensor:
     """Return the elements under another shape, given as one tuple or as integers; one of them may be -1.
 
     >>> tfr.asarray([1, 2, 3, 4]).reshape(2, -1).tolist()
@@ -75,7 +78,7 @@ def astype(
     subok: bool = True,
     copy: bool = True,
     *,
-    device: Any = None,
+    device: OnDevice = None,
 ) -> Tensor:
     """Return the elements converted to `dtype`: see `astype`. DTypeError if the rule `casting` forbids it.
 
@@ -101,7 +104,7 @@ def flatten(self: Tensor, /, order: str = "C") -> Tensor:
 
 
 @method
-def repeat(self: Tensor, /, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(self: Tensor, /, repeats: ArrayLike, axis: int | None = None) -> Tensor:
     """Return each element, or each slice along `axis`, `repeats` times in a row.
 
     >>> tfr.asarray([1, 2]).repeat(2).tolist()
@@ -131,7 +134,7 @@ def sort(
 
 
 @method
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).diagonal().tolist()
@@ -145,7 +148,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 
 @method
 def trace(
-    a: Any,
+    a: ArrayLike,
     offset: int = 0,
     axis1: int = 0,
     axis2: int = 1,
@@ -161,7 +164,7 @@ def trace(
 
 
 @method
-def fill(self: Tensor, /, value: Any) -> None:
+def fill(self: Tensor, /, value: ArrayLike) -> None:
     """Set every element to `value`, in place: no other tensor changes.
 
     >>> x = tfr.zeros(2)

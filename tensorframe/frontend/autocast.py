@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tensorframe.dtypes import NARROW, DType, as_dtype
+from tensorframe.dtypes import NARROW, DType, DTypeLike, as_dtype
 from tensorframe.errors import DTypeError
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.scopes import Scope
@@ -12,7 +10,7 @@ from tensorframe.scopes import Scope
 __all__ = ["autocast"]
 
 
-def autocast(dtype: Any = "bfloat16") -> Scope[DType | None]:
+def autocast(dtype: DTypeLike = "bfloat16") -> Scope[DType | None]:
     """Record matmuls and convolutions in half precision inside a `with` block, or calls of a decorated function.
 
     `dtype` is "bfloat16" or "float16"; None turns a block off inside another. What each row does is a field of its

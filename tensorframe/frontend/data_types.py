@@ -16,9 +16,11 @@ from tensorframe.dtypes import (
     SIGNED,
     UNSIGNED,
     DType,
+    DTypeLike,
     as_dtype,
 )
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.casting import CASTINGS, Casting, castable
 from tensorframe.frontend.conversion.convert import (
     NUMBERS_BY_KIND,
@@ -46,7 +48,9 @@ KINDS: Final[dict[str, frozenset[DType]]] = {
 }
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: OnDevice = None) -> Tensor:
+def astype(
+    x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: OnDevice = None
+) -> Tensor:
     """Return the elements of `x` converted to `dtype`, and on `device` if one is named.
 
     Floating to integer drops the fraction; what NaN and values out of range become is not said. Complex to real raises
@@ -72,7 +76,7 @@ def dtype_of(value: Any) -> DType:
     return as_dtype(value)
 
 
-def result_type(*arrays_and_dtypes: Any) -> DType:
+def result_type(*arrays_and_dtypes: ArrayLike | DTypeLike) -> DType:
     """Return the dtype that operands promote to: tensors, dtypes, and Python numbers, which are weak.
 
     Integers with floating dtypes take the floating one: int64 with float32 is float32.
@@ -94,7 +98,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return dtypes.weak(numbers[kinds.index(max(kinds))], result) if numbers else result
 
 
-def promote_types(type1: Any, type2: Any, /) -> DType:
+def promote_types(type1: DTypeLike, type2: DTypeLike, /) -> DType:
     """Return the dtype that two dtypes promote to.
 
     >>> tfr.promote_types("int32", "float32")
@@ -103,7 +107,7 @@ def promote_types(type1: Any, type2: Any, /) -> DType:
     return dtypes.promote(as_dtype(type1), as_dtype(type2))
 
 
-def can_cast(from_: Any, to: Any, casting: Casting = "safe") -> bool:
+def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: Casting = "safe") -> bool:
     """Whether promotion turns `from_`, a dtype or tensor, into `to`: whether `to` is what both promote to.
 
     That is the rule "safe"; the others are NumPy's "no" and "equiv" (only equal ones), "same_kind" and "unsafe".
@@ -115,7 +119,7 @@ def can_cast(from_: Any, to: Any, casting: Casting = "safe") -> bool:
     return castable(dtype_of(from_), target, choice("can_cast", "casting", casting, CASTINGS))
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Whether `dtype` is `kind`: another dtype, a category, or any of a tuple of these.
 
     Categories: "bool", "signed integer", "unsigned integer", "integral", "real floating" (with float16 and bfloat16),

@@ -9,7 +9,8 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, DType, DTypeLike, complex_of
 from tensorframe.errors import AxisError, DTypeError, ShapeError
-from tensorframe.frontend.conversion.convert import as_value
+from tensorframe.frontend.array_like import ArrayLike
+from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.views import roll
@@ -53,7 +54,7 @@ _OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def fft(
-    a: Any,
+    a: ArrayLike,
     n: int | None = None,
     axis: int = -1,
     norm: Norm = "backward",
@@ -71,7 +72,7 @@ def fft(
 
 
 def ifft(
-    a: Any,
+    a: ArrayLike,
     n: int | None = None,
     axis: int = -1,
     norm: Norm = "backward",
@@ -86,7 +87,7 @@ def ifft(
 
 
 def rfft(
-    a: Any,
+    a: ArrayLike,
     n: int | None = None,
     axis: int = -1,
     norm: Norm = "backward",
@@ -101,7 +102,7 @@ def rfft(
 
 
 def irfft(
-    a: Any,
+    a: ArrayLike,
     n: int | None = None,
     axis: int = -1,
     norm: Norm = "backward",
@@ -120,7 +121,7 @@ def irfft(
 
 
 def hfft(
-    a: Any,
+    a: ArrayLike,
     n: int | None = None,
     axis: int = -1,
     norm: Norm = "backward",
@@ -140,7 +141,7 @@ def hfft(
 
 
 def ihfft(
-    a: Any,
+    a: ArrayLike,
     n: int | None = None,
     axis: int = -1,
     norm: Norm = "backward",
@@ -157,7 +158,7 @@ def ihfft(
 
 
 def fftn(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
@@ -175,7 +176,7 @@ def fftn(
 
 
 def ifftn(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
@@ -191,7 +192,7 @@ def ifftn(
 
 
 def rfftn(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
@@ -206,7 +207,7 @@ def rfftn(
 
 
 def irfftn(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
@@ -225,7 +226,7 @@ def irfftn(
 
 
 def fft2(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
@@ -241,7 +242,7 @@ def fft2(
 
 
 def ifft2(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
@@ -256,7 +257,7 @@ def ifft2(
 
 
 def rfft2(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
@@ -271,7 +272,7 @@ def rfft2(
 
 
 def irfft2(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
@@ -286,7 +287,7 @@ def irfft2(
 
 
 def fftfreq(
-    n: int, d: float = 1.0, device: Any = None, *, dtype: DTypeLike | None = None
+    n: int, d: float = 1.0, device: OnDevice = None, *, dtype: DTypeLike | None = None
 ) -> Tensor:
     """Frequencies that `fft` of `n` points, `d` apart, belongs to: zero and up, then the negative ones.
 
@@ -301,7 +302,7 @@ def fftfreq(
 
 
 def rfftfreq(
-    n: int, d: float = 1.0, device: Any = None, *, dtype: DTypeLike | None = None
+    n: int, d: float = 1.0, device: OnDevice = None, *, dtype: DTypeLike | None = None
 ) -> Tensor:
     """Frequencies that `rfft` of `n` points, `d` apart, belongs to: zero and up.
 
@@ -326,7 +327,7 @@ def _real_dtype(name: str, dtype: DTypeLike | None) -> DType:
     return real
 
 
-def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Tensor:
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Tensor:
     """The zero frequency moved to the middle of `axes` (all without them).
 
     >>> tfr.fft.fftshift(np.asarray([0, 1, 2, -2, -1])).numpy()
@@ -337,7 +338,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Tensor:
     return roll(tensor, tuple(tensor.shape[axis] // 2 for axis in shifted), axis=shifted)
 
 
-def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Tensor:
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Tensor:
     """Inverse of `fftshift`; they differ where the size of an axis is odd.
 
     >>> tfr.fft.ifftshift(np.asarray([-2, -1, 0, 1, 2])).numpy()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.dtypes import FLOATING, INTEGER, DType
+from tensorframe.dtypes import FLOATING, INTEGER, DType, DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.data_types import dtype_of
 
@@ -42,7 +41,7 @@ class IntegerLimits:
     dtype: DType
 
 
-def finfo(type: Any, /) -> FloatLimits:
+def finfo(type: DTypeLike, /) -> FloatLimits:
     """Return the limits of a floating dtype or of a tensor's; of complex dtypes those of one part.
 
     >>> tfr.finfo(tfr.bfloat16).eps
@@ -70,7 +69,7 @@ def _floating_limits(real: DType) -> FloatLimits:
     )
 
 
-def iinfo(type: Any, /) -> IntegerLimits:
+def iinfo(type: DTypeLike, /) -> IntegerLimits:
     """Return the limits of an integer dtype or of a tensor's.
 
     >>> tfr.iinfo(tfr.int8).max

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import zeros
@@ -83,7 +82,7 @@ class KVCache(Module):
         head_dim: int,
         capacity: int,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         window: int | None = None,
         block: int = BLOCK,

@@ -10,6 +10,7 @@ import numpy as np
 from tensorframe.dtypes import INTEGER, float32, int32
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.arguments import host_default
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.indexing.searching import where
@@ -29,7 +30,7 @@ __all__ = ["CausalModel", "sample"]
 
 
 def sample(
-    logits: Any,
+    logits: ArrayLike,
     *,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -112,7 +113,7 @@ class CausalModel(Module):
 
     def generate(
         self,
-        ids: Any,
+        ids: ArrayLike,
         *,
         max_tokens: int = 64,
         temperature: float = 0.0,

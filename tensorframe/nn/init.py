@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tensorframe.dtypes import FLOAT, NARROW, default_float, float32, float64
+from tensorframe.dtypes import FLOAT, NARROW, DTypeLike, default_float, float32, float64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation import filled
@@ -88,7 +88,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def zeros(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+def zeros(shape: Sizes, *, dtype: DTypeLike | None = None, device: OnDevice = None) -> Tensor:
     """Zeros.
 
     >>> tfr.nn.init.zeros(2).tolist()
@@ -97,7 +97,7 @@ def zeros(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor
     return filled.zeros(shape, dtype=dtype, device=device)
 
 
-def ones(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+def ones(shape: Sizes, *, dtype: DTypeLike | None = None, device: OnDevice = None) -> Tensor:
     """Ones.
 
     >>> tfr.nn.init.ones(2).tolist()
@@ -106,7 +106,9 @@ def ones(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
     return filled.ones(shape, dtype=dtype, device=device)
 
 
-def constant(shape: Sizes, val: float, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+def constant(
+    shape: Sizes, val: float, *, dtype: DTypeLike | None = None, device: OnDevice = None
+) -> Tensor:
     """One number everywhere.
 
     >>> tfr.nn.init.constant(2, 0.5).tolist()
@@ -116,7 +118,7 @@ def constant(shape: Sizes, val: float, *, dtype: Any = None, device: OnDevice = 
     return filled.full(shape, val, dtype=own, device=device)
 
 
-def eye(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+def eye(shape: Sizes, *, dtype: DTypeLike | None = None, device: OnDevice = None) -> Tensor:
     """A matrix with ones on its diagonal. ShapeError if `shape` has not two axes.
 
     >>> tfr.nn.init.eye((2, 3)).tolist()
@@ -133,7 +135,7 @@ def uniform(
     a: float = 0.0,
     b: float = 1.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -150,7 +152,7 @@ def normal(
     mean: float = 0.0,
     std: float = 1.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -169,7 +171,7 @@ def trunc_normal(
     a: float = -2.0,
     b: float = 2.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -195,7 +197,7 @@ def xavier_uniform(
     shape: Sizes,
     gain: float = 1.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -216,7 +218,7 @@ def xavier_normal(
     shape: Sizes,
     gain: float = 1.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -236,7 +238,7 @@ def kaiming_uniform(
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -257,7 +259,7 @@ def kaiming_normal(
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -274,7 +276,7 @@ def orthogonal(
     shape: Sizes,
     gain: float = 1.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:

@@ -7,8 +7,9 @@ from functools import partial, wraps
 from typing import Any, Self
 
 from tensorframe.backends.registry import named_device
-from tensorframe.dtypes import COMPLEX, FLOATING, as_dtype
+from tensorframe.dtypes import COMPLEX, FLOATING, DTypeLike, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, TensorFrameError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
@@ -48,7 +49,7 @@ class Buffer:
 
     __slots__ = ("persistent", "tensor")
 
-    def __init__(self, data: Any, persistent: bool = True) -> None:
+    def __init__(self, data: ArrayLike, persistent: bool = True) -> None:
         self.tensor = operand(data)
         self.persistent = persistent
 
@@ -258,17 +259,17 @@ class Module(Structured, Page):
             function(module)
         return self
 
-    def to_device(self, device: Any) -> Self:
+    def to_device(self, device: str | Device) -> Self:
         """Move all tensors to a device; integers that it cannot hold stay. DeviceError if there is none."""
         target = named_device("to_device", device)
         return self._convert(lambda tensor: _moved(tensor, target))
 
-    def to_backend(self, name: Any) -> Self:
+    def to_backend(self, name: str | Device) -> Self:
         """Move all tensors to the first device of a backend."""
         target = named_device("to_backend", name)
         return self._convert(lambda tensor: _moved(tensor, target))
 
-    def astype(self, dtype: Any) -> Self:
+    def astype(self, dtype: DTypeLike) -> Self:
         """Convert all floating-point tensors to a floating dtype; others stay as they are."""
         target = as_dtype(dtype)
         if target not in FLOATING:

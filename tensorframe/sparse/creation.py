@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import BOOL, INTEGER, NUMERIC, as_dtype, int32, int64
+from tensorframe.dtypes import BOOL, INTEGER, NUMERIC, DTypeLike, as_dtype, int32, int64
 from tensorframe.errors import ArgumentError, DTypeError, IndexingError, ShapeError
-from tensorframe.frontend.conversion.convert import asarray
+from tensorframe.frontend.conversion.convert import OnDevice, asarray
 from tensorframe.frontend.creation.filled import ones
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import converted, operand
@@ -29,7 +29,12 @@ __all__ = ["coo_array", "csc_array", "csr_array", "eye_array", "from_scipy"]
 
 
 def csr_array(
-    arg: Any, /, shape: Sequence[int] | None = None, *, dtype: Any = None, device: Any = None
+    arg: Any,
+    /,
+    shape: Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    device: OnDevice = None,
 ) -> CSR:
     """A matrix, or a stack of matrices, in compressed rows.
 
@@ -50,7 +55,12 @@ def csr_array(
 
 
 def csc_array(
-    arg: Any, /, shape: Sequence[int] | None = None, *, dtype: Any = None, device: Any = None
+    arg: Any,
+    /,
+    shape: Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    device: OnDevice = None,
 ) -> CSC:
     """A matrix, or a stack of matrices, in compressed columns: `arg` and errors as of `csr_array`.
 
@@ -63,7 +73,12 @@ def csc_array(
 
 
 def coo_array(
-    arg: Any, /, shape: Sequence[int] | None = None, *, dtype: Any = None, device: Any = None
+    arg: Any,
+    /,
+    shape: Sequence[int] | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    device: OnDevice = None,
 ) -> COO:
     """A matrix, or a stack of matrices, as elements with their coordinates.
 
@@ -79,7 +94,7 @@ def coo_array(
     return made
 
 
-def from_scipy(matrix: Any, /, *, device: Any = None) -> SparseTensor:
+def from_scipy(matrix: Any, /, *, device: OnDevice = None) -> SparseTensor:
     """A sparse array or matrix of SciPy's, in its own format if that is CSR, CSC or COO, else in compressed rows.
 
     Elements and integers are shared with SciPy's arrays where the device is in the host's memory: do not change them.
@@ -110,7 +125,12 @@ def from_scipy(matrix: Any, /, *, device: Any = None) -> SparseTensor:
 
 
 def eye_array(
-    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, format: str = "csr"
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    device: OnDevice = None,
+    format: str = "csr",
 ) -> SparseTensor:
     """The identity of `n` rows and `m` columns, as many as rows if it is not said.
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from tensorframe.dtypes import DType, as_dtype
+from tensorframe.dtypes import DType, DTypeLike, as_dtype
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
+from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor
@@ -149,11 +151,11 @@ class SparseTensor(ABC):
 
         return in_format(self, format)
 
-    def astype(self, dtype: Any) -> Self:
+    def astype(self, dtype: DTypeLike) -> Self:
         """Return it with elements of another dtype."""
         return self.with_data(converted(self.data, as_dtype(dtype)))
 
-    def to_device(self, device: Any) -> Self:
+    def to_device(self, device: OnDevice) -> Self:
         """Return it on another device."""
         leaves = [leaf.to_device(device) for leaf in self._leaves()]
         return type(self)._built(self.shape, leaves)
@@ -191,19 +193,19 @@ class SparseTensor(ABC):
 
     # what SciPy's iterative solvers and decompositions ask of an operator
 
-    def matvec(self, x: Any) -> Any:
+    def matvec(self, x: ArrayLike) -> Any:
         """Return the product with a vector, an array for an array: to SciPy's solvers this is a linear operator."""
         return self._times("matvec", self, x)
 
-    def rmatvec(self, x: Any) -> Any:
+    def rmatvec(self, x: ArrayLike) -> Any:
         """Return the product of the conjugated transpose with a vector."""
         return self._times("rmatvec", self.conj().mT, x)
 
-    def matmat(self, x: Any) -> Any:
+    def matmat(self, x: ArrayLike) -> Any:
         """Return the product with a matrix."""
         return self._times("matmat", self, x)
 
-    def rmatmat(self, x: Any) -> Any:
+    def rmatmat(self, x: ArrayLike) -> Any:
         """Return the product of the conjugated transpose with a matrix."""
         return self._times("rmatmat", self.conj().mT, x)
 
@@ -219,7 +221,7 @@ class SparseTensor(ABC):
         return self * other if np.ndim(other) == 0 and not issparse(other) else self @ other
 
 
-def issparse(x: Any) -> bool:
+def issparse(x: object) -> bool:
     """Whether `x` is a sparse tensor of this library; SciPy's are not, `from_scipy` makes them so.
 
     >>> tfr.sparse.issparse(tfr.sparse.eye_array(3)), tfr.sparse.issparse(tfr.eye(3))

@@ -26,7 +26,6 @@ from tensorframe.schedule.plan import Plan
 PACKAGE = Path(tensorframe.__file__).parent
 NAMESPACE_STUB = PACKAGE / "__init__.pyi"
 METHODS_STUB = PACKAGE / "frontend" / "methods.pyi"
-METHODS_MODULE = "tensorframe.frontend.methods"
 PLAN_METHODS_STUB = PACKAGE / "schedule" / "plan_methods.pyi"
 
 HEADER = '"""Written by `python -m tensorframe.testing.stubs`; do not edit."""\n'
@@ -55,18 +54,20 @@ ORDER = ["lt", "le", "gt", "ge"]
 OPERATORS = {
     **{f"__{name}__": "(self) -> Tensor" for name in UNARY},
     **{
-        f"__{prefix}{name}__": "(self, other: Operand, /) -> Tensor"
+        f"__{prefix}{name}__": "(self, other: ArrayLike, /) -> Tensor"
         for prefix in ("", "r", "i")
         for name in ARITHMETIC
     },
-    **{f"__{name}__": "(self, other: Operand, /) -> Tensor" for name in ORDER},
+    **{f"__{name}__": "(self, other: ArrayLike, /) -> Tensor" for name in ORDER},
     **{f"__{name}__": "(self, other: object, /) -> Tensor" for name in EQUALITY},
 }
 # what the signatures of generated functions name
 ANNOTATIONS = {
     "Any": "typing",
+    "ArrayLike": "tensorframe.frontend.array_like",
     "Casting": "tensorframe.frontend.casting",
     "DTypeLike": "tensorframe.dtypes",
+    "Literal": "typing",
     "Output": "tensorframe.frontend.outputs",
 }
 # `object` declares these as giving bool
@@ -96,7 +97,6 @@ def namespace_stub() -> str:
             generated.append(f"def {name}{signature_text(value)}:{body(value, '    ')}")
         else:
             generated.append(f"{name}: {type(value).__name__}")
-    imports.append(f"from {METHODS_MODULE} import Operand")
     imports += [f"from {module} import {name}" for name, module in ANNOTATIONS.items()]
     return "\n".join([HEADER, *sorted(imports), "", "__all__: list[str]", *generated, ""])
 
@@ -110,8 +110,8 @@ def methods_stub() -> str:
     """Return the base class of Tensor with every method that is attached to Tensor after its class statement."""
     attached = dict(attached_members(Tensor))
     imports = {
-        "import numpy as np",
-        "from typing import Any, TypeAlias, overload",
+        "from typing import Any, overload",
+        "from tensorframe.frontend.array_like import ArrayLike",
         f"from {Tensor.__module__} import Tensor",
     }
     for value in attached.values():
@@ -121,9 +121,6 @@ def methods_stub() -> str:
         [
             HEADER,
             *sorted(imports),
-            "",
-            "Sequence: TypeAlias = list[Any] | tuple[Any, ...] | range",
-            "Operand: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | complex | Sequence",
             "",
             "class TensorMethods:",
             *members,
@@ -198,7 +195,7 @@ def signature_text(function: Callable[..., Any], *, method: bool = False) -> str
         if method and position == 0:
             parameters.append(parameter.replace(name="self", annotation=inspect.Parameter.empty))
             continue
-        annotation = annotation_text(parameter.annotation, "Operand")
+        annotation = annotation_text(parameter.annotation, "ArrayLike")
         default = parameter.default
         if default is not inspect.Parameter.empty:
             default = Verbatim(repr(default) if is_literal(default) else "...")

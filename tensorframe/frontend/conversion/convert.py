@@ -23,6 +23,7 @@ from tensorframe.errors import (
     ShapeError,
     TracingError,
 )
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.dlpack_import import HOST_TYPES, adopt, dlpack_device
 from tensorframe.frontend.conversion.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node, placed
@@ -55,13 +56,13 @@ NUMBERS_BY_KIND: Final = (bool, int, float, complex)
 
 
 def asarray(
-    a: Any,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
     device: OnDevice = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return `a` as a Tensor: a number, nested sequence, NumPy array, Tensor, buffer, or DLPack object.
 
@@ -105,7 +106,7 @@ def asarray(
 
 
 def array(
-    object: Any,
+    object: ArrayLike,
     dtype: DTypeLike | None = None,
     *,
     copy: bool | None = True,
@@ -113,7 +114,7 @@ def array(
     subok: bool = False,
     ndmin: int = 0,
     ndmax: int = 0,
-    like: Any = None,
+    like: ArrayLike | None = None,
     device: OnDevice = None,
 ) -> Tensor:
     """Return a new Tensor with the elements of `object`: `asarray` as NumPy spells it.
@@ -130,7 +131,7 @@ def array(
     return call(RESHAPE, tensor, attrs=((1,) * missing + tensor.shape,)) if missing > 0 else tensor
 
 
-def from_dlpack(x: Any, /, *, device: OnDevice = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(x: ArrayLike, /, *, device: OnDevice = None, copy: bool | None = None) -> Tensor:
     """Return a Tensor with the elements of `x`, an object with `__dlpack__` and `__dlpack_device__`.
 
     The result is on `device`, by default where `x` is. It is a copy, since DLPack does not say who else may write to
@@ -214,7 +215,7 @@ def _unshared(tensor: Tensor) -> Tensor:
     return Tensor(node if handle.flags.owndata else data_node(copied(handle), node.device))
 
 
-def _from_array(values: Array, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
+def _from_array(values: Any, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
     held = values.dtype
     target = as_dtype(held) if dtype is None else dtype
     if copy is False and not capabilities(device).host_memory:

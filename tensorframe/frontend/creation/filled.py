@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DType, DTypeLike, as_dtype
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice, array, asarray, from_dlpack
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
 from tensorframe.frontend.operands import converted, expanded, filled, operand
@@ -34,8 +34,6 @@ __all__ = [
     "zeros_like",
 ]
 
-Sizes = int | Iterable[int]
-
 
 def default_real(name: str, dtype: DTypeLike | None, device: Device) -> DType:
     """Return the requested dtype, or that of Python floats on the device; DTypeError if it cannot hold it."""
@@ -45,13 +43,13 @@ def default_real(name: str, dtype: DTypeLike | None, device: Device) -> DType:
 
 
 def full(
-    shape: Sizes,
-    fill_value: Any,
+    shape: ShapeLike,
+    fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return a tensor of `shape` with `fill_value` everywhere. It takes no memory until its elements are needed.
 
@@ -65,26 +63,27 @@ def full(
     del order, like
     sizes = as_shape(shape)
     wanted = None if dtype is None else as_dtype(dtype)
-    if isinstance(fill_value, np.generic):
-        wanted = wanted or as_dtype(fill_value.dtype)
-        fill_value = fill_value.item()
-    if type(fill_value) in PYTHON_NUMBERS and type(fill_value) is not TracedNumber:
+    value: Any = fill_value
+    if isinstance(value, np.generic):
+        wanted = wanted or as_dtype(value.dtype)
+        value = value.item()
+    if type(value) in PYTHON_NUMBERS and type(value) is not TracedNumber:
         target = resolve_device(device)
-        number_dtype = wanted or default_on(target, dtypes.of_scalar(fill_value))
-        return filled(sizes, fill_value, number_dtype, target)
-    values = operand(fill_value, dtype=dtype, device=device)
+        number_dtype = wanted or default_on(target, dtypes.of_scalar(value))
+        return filled(sizes, value, number_dtype, target)
+    values = operand(value, dtype=dtype, device=device)
     if broadcast("full", values.shape, sizes) != sizes:
         raise ShapeError(f"full: a value of shape {values.shape} does not fill shape {sizes}")
     return expanded(values, sizes)
 
 
 def zeros(
-    shape: Sizes,
+    shape: ShapeLike,
     dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return a tensor of `shape` with zeros, float32 unless `dtype` says otherwise.
 
@@ -97,12 +96,12 @@ def zeros(
 
 
 def ones(
-    shape: Sizes,
+    shape: ShapeLike,
     dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return a tensor of `shape` with ones, float32 unless `dtype` says otherwise.
 
@@ -115,12 +114,12 @@ def ones(
 
 
 def empty(
-    shape: Sizes,
+    shape: ShapeLike,
     dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return a tensor of `shape` whose elements are not said; here they are zeros, at no cost.
 
@@ -131,12 +130,12 @@ def empty(
 
 
 def full_like(
-    a: Any,
-    fill_value: Any,
+    a: ArrayLike,
+    fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Sizes | None = None,
+    shape: ShapeLike | None = None,
     *,
     device: OnDevice = None,
 ) -> Tensor:
@@ -158,11 +157,11 @@ def full_like(
 
 
 def zeros_like(
-    a: Any,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Sizes | None = None,
+    shape: ShapeLike | None = None,
     *,
     device: OnDevice = None,
 ) -> Tensor:
@@ -175,11 +174,11 @@ def zeros_like(
 
 
 def ones_like(
-    a: Any,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Sizes | None = None,
+    shape: ShapeLike | None = None,
     *,
     device: OnDevice = None,
 ) -> Tensor:
@@ -192,12 +191,12 @@ def ones_like(
 
 
 def empty_like(
-    prototype: Any,
+    prototype: ArrayLike,
     /,
     dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Sizes | None = None,
+    shape: ShapeLike | None = None,
     *,
     device: OnDevice = None,
 ) -> Tensor:

@@ -11,8 +11,9 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, DTypeLike, as_dtype, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
-from tensorframe.frontend.creation.filled import Sizes, default_real
+from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.dispatch import SEQUENCES, apply, placed, recorded
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operands import (
@@ -59,14 +60,14 @@ def positions(size: int, device: Device) -> Tensor:
 
 
 def arange(
-    start: Any,
+    start: ArrayLike,
     /,
-    stop: Any = None,
-    step: Any = 1,
+    stop: ArrayLike | None = None,
+    step: ArrayLike = 1,
     dtype: DTypeLike | None = None,
     *,
     device: OnDevice = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return start, start + step, ... up to but without `stop`; with one number, from 0 up to it.
 
@@ -135,8 +136,8 @@ def _fitted(first: int, step: int, size: int, dtype: DType) -> tuple[int, int]:
 
 
 def linspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
@@ -250,11 +251,11 @@ def ending(steps: Tensor, last: Any, index: int = -1) -> Tensor:
 
 
 def logspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
+    base: ArrayLike = 10.0,
     dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
@@ -289,8 +290,8 @@ def with_new_axis(name: str, value: Tensor, axis: int, *others: Tensor) -> Tenso
 
 
 def geomspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     dtype: DTypeLike | None = None,
@@ -374,7 +375,7 @@ def _spiral(
 
 
 def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
 ) -> tuple[Tensor, ...]:
     """Return one tensor per vector: its elements along the vector's own axis, repeated along the others.
 
@@ -406,7 +407,7 @@ def meshgrid(
 
 
 def indices(
-    dimensions: Sizes,
+    dimensions: ShapeLike,
     dtype: DTypeLike | None = None,
     sparse: bool = False,
     *,
@@ -435,7 +436,7 @@ def fromfunction(
     *,
     dtype: DTypeLike | None = None,
     device: OnDevice = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
     **kwargs: Any,
 ) -> Any:
     """Return `function(i, j, ...)` called once with the indices of a tensor of `shape`, floats by default.

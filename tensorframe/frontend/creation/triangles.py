@@ -10,6 +10,7 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted, positions
@@ -57,7 +58,7 @@ def eye(
     order: str = "C",
     *,
     device: OnDevice = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return a matrix of zeros with ones on the diagonal `k` columns right of the main one. Takes no memory by itself.
 
@@ -78,7 +79,11 @@ def _ones_where(
 
 
 def identity(
-    n: int, dtype: DTypeLike | None = None, *, device: OnDevice = None, like: Any = None
+    n: int,
+    dtype: DTypeLike | None = None,
+    *,
+    device: OnDevice = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return the identity matrix of `n` rows.
 
@@ -95,7 +100,7 @@ def tri(
     dtype: DTypeLike | None = None,
     *,
     device: OnDevice = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return a matrix of ones on and below the diagonal `k`, and zeros above it.
 
@@ -106,7 +111,7 @@ def tri(
     return _ones_where(LESS_EQUAL, N, M, k, dtype, device)
 
 
-def tril(m: Any, k: int = 0) -> Tensor:
+def tril(m: ArrayLike, k: int = 0) -> Tensor:
     """Return matrices with zeros above the diagonal `k` columns right of the main one.
 
     >>> tfr.tril(tfr.asarray([[1, 2], [3, 4]])).tolist()
@@ -122,7 +127,7 @@ def _kept_where(op: Op, name: str, x: Any, k: int) -> Tensor:
     return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
-def triu(m: Any, k: int = 0) -> Tensor:
+def triu(m: ArrayLike, k: int = 0) -> Tensor:
     """Return matrices with zeros below the diagonal `k` columns right of the main one.
 
     >>> tfr.triu(tfr.asarray([[1, 2], [3, 4]])).tolist()
@@ -136,7 +141,7 @@ def zero_of(tensor: Tensor) -> Any:
     return False if tensor.dtype == dtypes.bool_ else 0
 
 
-def diag(v: Any, k: int = 0) -> Tensor:
+def diag(v: ArrayLike, k: int = 0) -> Tensor:
     """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
 
     >>> tfr.diag(tfr.asarray([1, 2])).tolist()
@@ -161,7 +166,7 @@ def diag(v: Any, k: int = 0) -> Tensor:
     return apply(WHERE, on_diagonal, values, zero_of(tensor))
 
 
-def diagflat(v: Any, k: int = 0) -> Tensor:
+def diagflat(v: ArrayLike, k: int = 0) -> Tensor:
     """Return a matrix with all elements of `v` on its diagonal `k`.
 
     >>> tfr.diagflat(tfr.asarray([[1], [2]])).tolist()

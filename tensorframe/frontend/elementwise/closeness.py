@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import beside, comparable, converted, promoted
 from tensorframe.frontend.parameters import flag, is_number
@@ -20,7 +21,11 @@ __all__ = ["allclose", "array_equal", "array_equiv", "isclose"]
 
 
 def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-05,
+    atol: ArrayLike = 1e-08,
+    equal_nan: bool = False,
 ) -> Tensor:
     """Whether elements are within `atol + rtol * abs(b)` of each other: `b` is the reference, as in NumPy.
 
@@ -30,11 +35,12 @@ def isclose(
     [True, False]
     """
     a, b = _comparable(a, b)
-    # a number, or a tensor of them
-    rtol, atol = (
+    # each a number, or a tensor of them
+    tolerances: list[Any] = [
         tolerance if is_number(tolerance) else beside(a, tolerance) for tolerance in (rtol, atol)
-    )
-    near = apply(LESS_EQUAL, abs(a - b), atol + rtol * abs(b)) & apply(ISFINITE, b)
+    ]
+    relative, absolute = tolerances
+    near = apply(LESS_EQUAL, abs(a - b), absolute + relative * abs(b)) & apply(ISFINITE, b)
     close = near | apply(EQUAL, a, b)
     if flag("isclose", "equal_nan", equal_nan):
         return close | apply(ISNAN, a) & apply(ISNAN, b)
@@ -56,7 +62,11 @@ def _everywhere(near: Tensor) -> Tensor:
 
 
 def allclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-05,
+    atol: ArrayLike = 1e-08,
+    equal_nan: bool = False,
 ) -> Tensor:
     """Whether `isclose` holds everywhere, as a 0-d tensor; the shapes must broadcast.
 
@@ -66,7 +76,7 @@ def allclose(
     return _everywhere(isclose(a, b, rtol, atol, equal_nan))
 
 
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Tensor:
     """Whether the shapes are the same and all elements equal, as a 0-d tensor.
 
     >>> bool(tfr.array_equal(tfr.asarray([1, 2]), tfr.asarray([1, 2, 3])))
@@ -78,7 +88,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
     return _all_equal(a, b, equal_nan=equal_nan)
 
 
-def array_equiv(a1: Any, a2: Any) -> Tensor:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Tensor:
     """Whether the shapes broadcast and all elements are then equal, as a 0-d tensor.
 
     >>> bool(tfr.array_equiv(tfr.asarray([1, 2]), tfr.asarray([[1, 2], [1, 2]])))

@@ -107,12 +107,12 @@ def _option(name: str, annotation: str, default: Any) -> Parameter:
 # what NumPy's ufuncs take
 OPTIONS = [
     _option("out", "Output", None),
-    _option("where", "Operand", True),
+    _option("where", "ArrayLike", True),
     _option("casting", "Casting", "same_kind"),
     _option("order", "str", "K"),
-    _option("dtype", "Any", None),
-    _option("subok", "Any", True),
-    _option("signature", "Any", None),
+    _option("dtype", "DTypeLike | None", None),
+    _option("subok", "Literal[True, False]", True),
+    _option("signature", "None", None),
 ]
 _OPTION_NAMES = frozenset(parameter.name for parameter in OPTIONS)
 

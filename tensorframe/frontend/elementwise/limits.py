@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe import dtypes
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import SEQUENCES, apply, home_of
 from tensorframe.frontend.operands import array_beside, operand
+from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, IMAG, ISNAN, MAXIMUM, MINIMUM, REAL_PART, WHERE
@@ -15,13 +17,13 @@ __all__ = ["clip", "nan_to_num"]
 
 
 def clip(
-    a: Any,
-    min: Any = None,
-    max: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+    out: Output = None,
     *,
-    a_min: Any = None,
-    a_max: Any = None,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
     **options: Any,
 ) -> Tensor:
     """Elements below `min` become `min`, those above `max` become `max`; None is no bound.
@@ -69,7 +71,7 @@ def _bound(bound: Any, tensor: Tensor) -> Any:
 
 
 def nan_to_num(
-    x: Any,
+    x: ArrayLike,
     copy: bool = True,
     nan: float = 0.0,
     posinf: float | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe import dtypes
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.operands import converted, operand
 from tensorframe.frontend.outputs import Output, delivered
@@ -15,7 +16,7 @@ from tensorframe.ops.elementwise import ROUND
 __all__ = ["around", "round"]
 
 
-def round(a: Any, decimals: int = 0, out: Output = None) -> Tensor:
+def round(a: ArrayLike, decimals: int = 0, out: Output = None) -> Tensor:
     """Nearest integers; halves go to the even one. Or the nearest numbers of `decimals` decimal places.
 
     Scaled, rounded and scaled back, as in NumPy, so a last binary digit may be off. Negative `decimals` round to tens,

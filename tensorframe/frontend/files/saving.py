@@ -100,8 +100,9 @@ def _save_safetensors(
 def _save_zarr(name: str, tensors: Mapping[str, Tensor] | Tensor) -> None:
     from tensorframe.frontend.files.zarr import ALONE, zarr_sinks
 
-    grouped = isinstance(tensors, Mapping)
-    members = _named(tensors, ".zarr") if grouped else {ALONE: asarray(tensors)}
+    members = (
+        _named(tensors, ".zarr") if isinstance(tensors, Mapping) else {ALONE: asarray(tensors)}
+    )
     kinds = {key: (tensor.shape, tensor.dtype) for key, tensor in members.items()}
     _write(list(members.values()), zarr_sinks(name, kinds))
 

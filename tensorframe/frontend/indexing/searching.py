@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, INTEGER, bool_, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import (
     PYTHON_NUMBERS,
     SEQUENCES,
@@ -53,8 +54,8 @@ __all__ = [
 
 
 def take(
-    a: Any,
-    indices: Any,
+    a: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = None,
     out: Output = None,
     mode: Literal["raise", "wrap", "clip"] = "raise",
@@ -84,7 +85,7 @@ def within(mode: str, indices: Any, size: int) -> Tensor:
     return apply(MAXIMUM, apply(MINIMUM, index, size - 1), 0)
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Tensor:
     """The elements that `indices` pick from their own line of `arr` along `axis`: what `argsort` or `argmax` found.
 
     `arr` and `indices` have as many axes, and broadcast outside `axis`. Without an axis both are flattened.
@@ -99,7 +100,9 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
     return call(TAKE_ALONG_AXIS, arr, index, attrs=(dimension,))
 
 
-def put_along_axis(arr: Tensor, indices: Any, values: Any, axis: int | None = -1) -> None:
+def put_along_axis(
+    arr: Tensor, indices: ArrayLike, values: ArrayLike, axis: int | None = -1
+) -> None:
     """Make `arr` a handle on a copy with `values` at the positions that `take_along_axis` would read.
 
     No other tensor changes. The values broadcast to the indices. DTypeError if their dtype is of a higher kind.
@@ -155,10 +158,10 @@ def _indices(name: str, indices: Any, axis: int, x: Tensor) -> Tensor:
 
 
 @overload
-def where(condition: Any, /) -> tuple[Tensor, ...]: ...
+def where(condition: ArrayLike, /) -> tuple[Tensor, ...]: ...
 @overload
-def where(condition: Any, x1: Any, x2: Any, /) -> Tensor: ...
-def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
+def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def where(condition: ArrayLike, x1: ArrayLike | None = None, x2: ArrayLike | None = None, /) -> Any:
     """Elements of `x1` where the condition holds, of `x2` elsewhere; positions of true elements without both.
 
     All three broadcast; numbers and sequences of numbers may stand for tensors. The condition alone computes, and
@@ -183,7 +186,7 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     return apply(WHERE, condition, x1, x2)
 
 
-def nonzero(a: Any) -> tuple[Tensor, ...]:
+def nonzero(a: ArrayLike) -> tuple[Tensor, ...]:
     """Positions of the elements that are not zero: one tensor for each axis, in C order.
 
     Computes at once, since the shape depends on the elements. ShapeError for a 0-d tensor.
@@ -197,7 +200,7 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
     return tuple(Tensor(data_node(places, a.device)) for places in np.nonzero(a._array()))
 
 
-def argwhere(a: Any) -> Tensor:
+def argwhere(a: ArrayLike) -> Tensor:
     """Positions of the elements that are not zero: one row for each. Computes at once.
 
     >>> tfr.argwhere(tfr.asarray([[0, 1], [2, 0]])).tolist()
@@ -207,7 +210,7 @@ def argwhere(a: Any) -> Tensor:
     return Tensor(data_node(np.argwhere(a._array()), a.device))
 
 
-def flatnonzero(a: Any) -> Tensor:
+def flatnonzero(a: ArrayLike) -> Tensor:
     """Positions of the elements that are not zero, in the flattened tensor. Computes at once.
 
     >>> tfr.flatnonzero(tfr.asarray([[0, 1], [2, 0]])).tolist()
@@ -218,7 +221,7 @@ def flatnonzero(a: Any) -> Tensor:
 
 
 def count_nonzero(
-    a: Any, axis: int | Iterable[int] | None = None, *, keepdims: bool = False
+    a: ArrayLike, axis: int | Iterable[int] | None = None, *, keepdims: bool = False
 ) -> Tensor:
     """How many elements along `axis` (all axes for None) are not zero; NaN is not zero. The dtype is int64.
 
@@ -232,7 +235,10 @@ def count_nonzero(
 
 
 def searchsorted(
-    a: Any, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None
+    a: ArrayLike,
+    v: ArrayLike,
+    side: Literal["left", "right"] = "left",
+    sorter: ArrayLike | None = None,
 ) -> Tensor:
     """Where to insert the values `v` into the sorted vector `a` to keep it sorted.
 

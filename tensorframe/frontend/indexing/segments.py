@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorframe.dtypes import BOOL, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, IndexingError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import combined_at
 from tensorframe.frontend.indexing.selection import as_array, index_node
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 
-def index_add(x: Any, key: Any, values: Any, /) -> Tensor:
+def index_add(x: ArrayLike, key: ArrayLike, values: ArrayLike, /) -> Tensor:
     """`x` with `values` added to the elements that `key` selects; an element that is selected twice gets both.
 
     What `np.add.at(x, key, values)` does, as a function: `x` stays as it is. `key` is anything that `x[key]` takes;
@@ -46,7 +47,7 @@ def index_add(x: Any, key: Any, values: Any, /) -> Tensor:
     return Tensor(combined_at(SCATTER_ADD, x.node, key, values))
 
 
-def segment_sum(x: Any, segment_ids: Any, /, num_segments: int | None = None) -> Tensor:
+def segment_sum(x: ArrayLike, segment_ids: ArrayLike, /, num_segments: int | None = None) -> Tensor:
     """Sums of the parts of `x` along its first axes that have the same segment number.
 
     `segment_ids` are integers in any order, of the shape of the first axes of `x`; a negative one counts from the
@@ -61,7 +62,9 @@ def segment_sum(x: Any, segment_ids: Any, /, num_segments: int | None = None) ->
     return combined(SCATTER_ADD, x, *_segments("segment_sum", x, segment_ids, num_segments), 0)
 
 
-def segment_prod(x: Any, segment_ids: Any, /, num_segments: int | None = None) -> Tensor:
+def segment_prod(
+    x: ArrayLike, segment_ids: ArrayLike, /, num_segments: int | None = None
+) -> Tensor:
     """Products of the parts of `x` that have the same segment number; 1 for a segment without parts.
 
     Shapes, dtypes, errors and the default of `num_segments` are those of `segment_sum`.
@@ -73,7 +76,7 @@ def segment_prod(x: Any, segment_ids: Any, /, num_segments: int | None = None) -
     return combined(SCATTER_PROD, x, *_segments("segment_prod", x, segment_ids, num_segments), 1)
 
 
-def segment_max(x: Any, segment_ids: Any, /, num_segments: int | None = None) -> Tensor:
+def segment_max(x: ArrayLike, segment_ids: ArrayLike, /, num_segments: int | None = None) -> Tensor:
     """Largest elements of the parts of `x` that have the same segment number, in the dtype of `x`.
 
     A segment without parts is -inf, or the smallest integer, or False; NaN in a part gives NaN. Complex numbers, which
@@ -87,7 +90,7 @@ def segment_max(x: Any, segment_ids: Any, /, num_segments: int | None = None) ->
     return combined(SCATTER_MAX, x, *ids, least(x.dtype))
 
 
-def segment_min(x: Any, segment_ids: Any, /, num_segments: int | None = None) -> Tensor:
+def segment_min(x: ArrayLike, segment_ids: ArrayLike, /, num_segments: int | None = None) -> Tensor:
     """Smallest elements of the parts of `x` that have the same segment number, in the dtype of `x`.
 
     A segment without parts is inf, or the largest integer, or True; NaN in a part gives NaN. Complex numbers, which
@@ -101,7 +104,9 @@ def segment_min(x: Any, segment_ids: Any, /, num_segments: int | None = None) ->
     return combined(SCATTER_MIN, x, *ids, most(x.dtype))
 
 
-def segment_mean(x: Any, segment_ids: Any, /, num_segments: int | None = None) -> Tensor:
+def segment_mean(
+    x: ArrayLike, segment_ids: ArrayLike, /, num_segments: int | None = None
+) -> Tensor:
     """Means of the parts of `x` that have the same segment number; 0 for a segment without parts.
 
     Integers and bools become the default real dtype. Shapes, errors and the default of `num_segments` are those of

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorframe.dtypes import NUMERIC
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import need_axes, permuted, promoted
 from tensorframe.frontend.parameters import flag, is_number
@@ -18,11 +19,11 @@ __all__ = ["gemm", "gemv"]
 
 
 def gemm(
-    alpha: Any,
-    a: Any,
-    b: Any,
-    beta: Any = 0.0,
-    c: Any = None,
+    alpha: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    beta: ArrayLike = 0.0,
+    c: ArrayLike | None = None,
     trans_a: bool = False,
     trans_b: bool = False,
 ) -> Tensor:
@@ -45,7 +46,14 @@ def gemm(
     return _scaled("gemm", alpha, call(MATMUL, left, right), beta, c, "c")
 
 
-def gemv(alpha: Any, a: Any, x: Any, beta: Any = 0.0, y: Any = None, trans: bool = False) -> Tensor:
+def gemv(
+    alpha: ArrayLike,
+    a: ArrayLike,
+    x: ArrayLike,
+    beta: ArrayLike = 0.0,
+    y: ArrayLike | None = None,
+    trans: bool = False,
+) -> Tensor:
     """`alpha * a @ x + beta * y` in one step, of a matrix and a vector.
 
     `a` is (n, k), or (k, n) with `trans`, or a stack of these; `x` is (k,), `y` (n,) or broadcasts to the result.

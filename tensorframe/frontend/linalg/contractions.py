@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import FLOAT, NUMERIC, DTypeLike, as_dtype, promote
 from tensorframe.errors import AxisError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import SEQUENCES, apply, call, recorded
 from tensorframe.frontend.linalg.einstein_summation import contract
 from tensorframe.frontend.manipulation.views import moveaxis, squeeze
@@ -45,8 +46,8 @@ __all__ = [
 
 
 def matmul(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
     out: Output = None,
     *,
@@ -89,7 +90,7 @@ def matmul(
     return call(MATMUL, left, right)
 
 
-def matrix_transpose(x: Any, /) -> Tensor:
+def matrix_transpose(x: ArrayLike, /) -> Tensor:
     """Transpose of the last two axes: each matrix of a stack on its own.
 
     >>> tfr.matrix_transpose(np.zeros((5, 2, 3))).shape
@@ -100,7 +101,9 @@ def matrix_transpose(x: Any, /) -> Tensor:
     return permuted(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
-def vecdot(x1: Any, x2: Any, /, out: Output = None, *, axis: int = -1, **options: Any) -> Tensor:
+def vecdot(
+    x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, axis: int = -1, **options: Any
+) -> Tensor:
     """Dot products of vectors along `axis`, the first operand conjugated; the other axes broadcast.
 
     The two sizes along `axis` must be equal: that axis does not broadcast. Options as for `matmul`, and `keepdims`.
@@ -164,7 +167,9 @@ def _common_axis(name: str, left: Tensor, right: Tensor, axis: int) -> int:
 
 
 def tensordot(
-    a: Any, b: Any, axes: int | tuple[Sequence[int], Sequence[int]] | tuple[int, int] = 2
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: int | tuple[Sequence[int], Sequence[int]] | tuple[int, int] = 2,
 ) -> Tensor:
     """Products summed over `axes`: the last n of `a` with the first n of `b`, or two sequences of axes.
 
@@ -215,7 +220,7 @@ def _contracted_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int],
     return contracted[0], contracted[1]
 
 
-def dot(a: Any, b: Any, out: Output = None) -> Tensor:
+def dot(a: ArrayLike, b: ArrayLike, out: Output = None) -> Tensor:
     """NumPy's product: the last axis of `a` with the second-to-last of `b` (the only one of a vector).
 
     A 0-d operand multiplies. Unlike `matmul`, the other axes do not broadcast: all of them are in the result.
@@ -236,7 +241,7 @@ def _dot(left: Tensor, right: Tensor) -> Tensor:
     return tensordot(left, right, axes=((-1,), (max(right.ndim - 2, 0),)))
 
 
-def inner(a: Any, b: Any, /) -> Tensor:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Tensor:
     """Sums of products over the last axes, all other axes of `a` and then of `b` kept; a 0-d operand multiplies.
 
     >>> tfr.inner(np.ones((2, 3)), np.ones((4, 3))).shape
@@ -253,7 +258,7 @@ def inner(a: Any, b: Any, /) -> Tensor:
     return tensordot(left, right, axes=((-1,), (-1,)))
 
 
-def vdot(a: Any, b: Any, /) -> Tensor:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Tensor:
     """Dot product of all elements in C order, the first operand conjugated.
 
     >>> tfr.vdot(np.asarray([1 + 2j]), np.asarray([3 + 4j])).item()
@@ -266,7 +271,7 @@ def vdot(a: Any, b: Any, /) -> Tensor:
     return call(MATMUL, conjugated(left), right)
 
 
-def outer(a: Any, b: Any, out: Output = None) -> Tensor:
+def outer(a: ArrayLike, b: ArrayLike, out: Output = None) -> Tensor:
     """All products of an element of `a` with an element of `b`, as a matrix; operands are flattened.
 
     >>> tfr.outer(np.asarray([1, 2]), np.asarray([1, 10, 100])).numpy()
@@ -278,7 +283,7 @@ def outer(a: Any, b: Any, out: Output = None) -> Tensor:
     return result if out is None else delivered("outer", result, out)
 
 
-def outer_of_vectors(x1: Any, x2: Any, /) -> Tensor:
+def outer_of_vectors(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
     """All products of an element of the vector `x1` with an element of the vector `x2`, as a matrix.
 
     ShapeError unless both operands have one dimension; `tfr.outer` flattens them.
@@ -295,7 +300,7 @@ def outer_of_vectors(x1: Any, x2: Any, /) -> Tensor:
     return outer(left, right)
 
 
-def kron(a: Any, b: Any) -> Tensor:
+def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     """Kronecker product: `b` repeated, each time multiplied by one element of `a`.
 
     Missing axes of the operand with fewer are in front, of size 1; sizes multiply.
@@ -316,8 +321,8 @@ def kron(a: Any, b: Any) -> Tensor:
 
 
 def cross(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     axisa: int = -1,
     axisb: int = -1,
     axisc: int = -1,
@@ -341,7 +346,7 @@ def cross(
     return result if a.shape[-1] == b.shape[-1] == 2 else moveaxis(result, -1, axisc)
 
 
-def cross_in_space(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+def cross_in_space(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Tensor:
     """Cross products of the 3-element vectors along `axis`; the other axes broadcast.
 
     >>> tfr.linalg.cross(np.asarray([1, 0, 0]), np.asarray([0, 1, 0])).numpy()

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tensorframe.dtypes import DType, complex_of, int64, real_of
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.triangles import tril
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.linalg.contractions import conjugated, matrix_transpose
@@ -92,7 +93,7 @@ def _parts(
     return [call(PART, whole, attrs=(index, *result)) for index, result in enumerate(results)]
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
+def cholesky(x: ArrayLike, /, *, upper: bool = False) -> Tensor:
     """Triangular factor L with x = L @ L^H, or U with x = U^H @ U if `upper`, of positive definite matrices.
 
     Only that triangle of `x` is read. LinAlgError when it runs, if a matrix is not positive definite.
@@ -105,7 +106,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
     return call(rows.CHOLESKY, x, attrs=(flag("cholesky", "upper", upper),))
 
 
-def det(a: Any) -> Tensor:
+def det(a: ArrayLike) -> Tensor:
     """Determinants; `slogdet` does not overflow.
 
     >>> round(tfr.linalg.det(np.asarray([[1.0, 2.0], [3.0, 4.0]])).item(), 6)
@@ -115,7 +116,7 @@ def det(a: Any) -> Tensor:
     return call(rows.DET, a)
 
 
-def slogdet(a: Any) -> SlogdetResult:
+def slogdet(a: ArrayLike) -> SlogdetResult:
     """Signs of determinants and natural logarithms of their magnitudes: 0 and -inf for a singular matrix.
 
     >>> tfr.linalg.slogdet(np.asarray([[0.0, 1.0], [1.0, 0.0]])).sign.item()
@@ -128,7 +129,7 @@ def slogdet(a: Any) -> SlogdetResult:
     )
 
 
-def inv(a: Any) -> Tensor:
+def inv(a: ArrayLike) -> Tensor:
     """Inverse matrices; `solve(a, b)` is faster and more accurate than `inv(a) @ b`.
 
     LinAlgError when it runs, if a matrix is singular.
@@ -141,7 +142,7 @@ def inv(a: Any) -> Tensor:
     return call(rows.INV, a)
 
 
-def solve(a: Any, b: Any) -> Tensor:
+def solve(a: ArrayLike, b: ArrayLike) -> Tensor:
     """Solutions X of x1 @ X = x2 for square matrices.
 
     `b` is one vector (n,) for the whole stack, or has the right-hand sides as columns (..., n, k), where the axes
@@ -154,7 +155,7 @@ def solve(a: Any, b: Any) -> Tensor:
     return call(rows.SOLVE, matrix, right)
 
 
-def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult:
     """Least squares: the x that makes the norm of b - a @ x smallest, and of those the smallest x.
 
     `a` is one matrix (m, n), `b` a vector (m,) or columns (m, k). Singular values up to `rcond` times the largest
@@ -175,7 +176,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     return LstsqResult(*_parts(rows.LSTSQ, (matrix, right), (cutoff,), *results))
 
 
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues and right eigenvectors of general matrices, always complex; in no particular order.
 
     >>> tfr.linalg.eig(np.asarray([[0.0, -1.0], [1.0, 0.0]])).eigenvalues.numpy()
@@ -186,7 +187,7 @@ def eig(a: Any) -> EigResult:
     return EigResult(*_parts(rows.EIG, (a,), (), (a.shape[:-1], dtype), (a.shape, dtype)))
 
 
-def eigvals(a: Any) -> Tensor:
+def eigvals(a: ArrayLike) -> Tensor:
     """Eigenvalues of general matrices, always complex; in no particular order.
 
     >>> tfr.linalg.eigvals(np.asarray([[2.0, 0.0], [0.0, 3.0]])).numpy()
@@ -196,7 +197,7 @@ def eigvals(a: Any) -> Tensor:
     return call(rows.EIGVALS, a)
 
 
-def eigh(a: Any, UPLO: Triangle = "L") -> EighResult:
+def eigh(a: ArrayLike, UPLO: Triangle = "L") -> EighResult:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of symmetric or Hermitian matrices.
 
     Only the lower triangle is read, with `UPLO="U"` only the upper one.
@@ -209,7 +210,7 @@ def eigh(a: Any, UPLO: Triangle = "L") -> EighResult:
     return EighResult(*_parts(rows.EIGH, (a,), (), values, (a.shape, a.dtype)))
 
 
-def eigvalsh(a: Any, UPLO: Triangle = "L") -> Tensor:
+def eigvalsh(a: ArrayLike, UPLO: Triangle = "L") -> Tensor:
     """Eigenvalues of symmetric or Hermitian matrices, in ascending order.
 
     Only the lower triangle is read, with `UPLO="U"` only the upper one.
@@ -229,7 +230,7 @@ def _with_lower(name: str, a: Any, triangle: Any) -> Tensor:
     return tensor if triangle == "L" else conjugated(matrix_transpose(tensor))
 
 
-def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
+def qr(a: ArrayLike, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
     """Orthonormal columns Q and upper triangles R with x = Q @ R.
 
     For (m, n) and k = min(m, n), `"reduced"` gives shapes (m, k) and (k, n), `"complete"` (m, m) and (m, n),
@@ -254,7 +255,7 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> 
 
 
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """Singular vectors and singular values, largest first: x = (U * S) @ Vh for `full_matrices=False`.
 
@@ -287,7 +288,7 @@ def from_lower(name: str, a: Tensor) -> Tensor:
     return tril(a) + conjugated(matrix_transpose(tril(a, -1)))
 
 
-def svdvals(x: Any, /) -> Tensor:
+def svdvals(x: ArrayLike, /) -> Tensor:
     """Singular values, largest first.
 
     >>> tfr.linalg.svdvals(np.asarray([[0.0, 2.0]])).numpy()

@@ -31,7 +31,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def einsum(
     *operands: Any,
     out: Output = None,
-    optimize: Any = False,
+    optimize: bool | str | Sequence[Any] = False,
     dtype: DTypeLike | None = None,
     casting: Casting = "safe",
     order: str = "K",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.linalg.decompositions import inv, solve
 from tensorframe.frontend.manipulation.views import moveaxis
 from tensorframe.frontend.operands import operand, reshaped
@@ -16,7 +17,7 @@ from tensorframe.graph.shape import normalize_axis
 __all__ = ["tensorinv", "tensorsolve"]
 
 
-def tensorinv(a: Any, ind: int = 2) -> Tensor:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Tensor:
     """The inverse with regard to `tensordot(a, b, ind)`: the first `ind` axes are rows of a matrix, the others columns.
 
     >>> tfr.linalg.tensorinv(tfr.eye(4).reshape(4, 2, 2), ind=1).shape
@@ -32,7 +33,7 @@ def tensorinv(a: Any, ind: int = 2) -> Tensor:
     return reshaped(inv(reshaped(tensor, (prod(rows), prod(columns)))), (*columns, *rows))
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Tensor:
     """The tensor x with `tensordot(a, x, x.ndim) == b`; `axes` of `a` are moved to its end before.
 
     >>> tfr.linalg.tensorsolve(tfr.eye(4).reshape(2, 2, 2, 2), tfr.ones((2, 2))).shape

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorframe.dtypes import int64
 from tensorframe.errors import LinAlgError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.triangles import eye
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.linalg.contractions import conjugated, matmul, matrix_transpose
@@ -68,7 +69,13 @@ def _significant(values: Tensor, rtol: Any) -> Tensor:
     return apply(GREATER, values, apply(MULTIPLY, largest, rtol))
 
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
+def matrix_rank(
+    A: ArrayLike,
+    tol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+) -> Tensor:
     """How many singular values are above `rtol` (a number, or one for each matrix) times the largest.
 
     The default is max(m, n) times the spacing of floating-point numbers at 1. `tol` is a bound itself, not a multiple.
@@ -89,7 +96,13 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return call(SUM, converted(above, int64), attrs=((above.ndim - 1,), False))
 
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
+def pinv(
+    a: ArrayLike,
+    rcond: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+) -> Tensor:
     """Moore-Penrose inverses: shape (..., m, n) gives (..., n, m).
 
     Singular values up to `rtol` (a number, or one for each matrix) times the largest count as zero. The default is
@@ -105,7 +118,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     rtol = rcond if rtol is None else rtol
     if hermitian:
         a = from_lower("pinv", a)
-    cutoff = default_rtol(a) if rtol is None else rtol
+    cutoff: Any = default_rtol(a) if rtol is None else rtol
     if type(cutoff) in (int, float):
         return converted(call(PINV, widened(a), attrs=(float(cutoff),)), a.dtype)
     u, s, vh = svd(a, full_matrices=False)
@@ -115,7 +128,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     return matmul(_adjoint(vh), apply(MULTIPLY, inverse, _adjoint(u)))
 
 
-def cond(x: Any, p: float | str | None = None) -> Tensor:
+def cond(x: ArrayLike, p: float | str | None = None) -> Tensor:
     """Condition numbers norm(x) * norm(inv(x)): how much solving with `x` may enlarge relative errors.
 
     `p` is the order of the norm; None is 2, the ratio of the largest to the smallest singular value. Infinite for
@@ -147,7 +160,7 @@ def _norm_of_inverse(x: Tensor, p: float | str | None) -> Tensor:
     return apply(WHERE, singular, math.inf, matrix_norm(inv(regular), ord=p))
 
 
-def matrix_power(a: Any, n: int) -> Tensor:
+def matrix_power(a: ArrayLike, n: int) -> Tensor:
     """Matrices to an integer power by repeated squaring; negative powers are those of the inverse.
 
     >>> tfr.linalg.matrix_power(np.asarray([[1, 1], [0, 1]]), 5).numpy()

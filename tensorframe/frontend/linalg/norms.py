@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from tensorframe.dtypes import real_of
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import (
     at_full_precision,
@@ -31,7 +31,7 @@ Axes = tuple[int, ...]
 
 
 def vector_norm(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
     axis: int | Sequence[int] | None = None,
@@ -81,7 +81,9 @@ def _largest(magnitudes: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     return _reduced(SUM if empty else MAX, magnitudes, axes, keepdims)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Tensor:
+def matrix_norm(
+    x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
+) -> Tensor:
     """Norms of the matrices in the last two axes.
 
     `"fro"`: root of the sum of squared magnitudes; `"nuc"`: sum of the singular values; 2 and -2: the largest and
@@ -129,7 +131,7 @@ def _sum_norm(x: Tensor, ord: float, axes: Axes) -> Tensor:
 
 
 def norm(
-    x: Any,
+    x: ArrayLike,
     ord: float | str | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,

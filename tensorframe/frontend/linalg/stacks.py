@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.linalg.contractions import conjugated, matmul
 from tensorframe.frontend.linalg.options import with_options
 from tensorframe.frontend.operands import need_axes, promoted, reshaped
@@ -16,7 +18,7 @@ from tensorframe.frontend.tensor import Tensor
 __all__ = ["einsum_path", "matvec", "vecmat"]
 
 
-def matvec(x1: Any, x2: Any, /, out: Output = None, **options: Any) -> Tensor:
+def matvec(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, **options: Any) -> Tensor:
     """Products of matrices (..., n, k) with vectors (..., k): shape (..., n); the axes before broadcast.
 
     Options as for `matmul`.
@@ -33,7 +35,7 @@ def matvec(x1: Any, x2: Any, /, out: Output = None, **options: Any) -> Tensor:
     return reshaped(result, result.shape[:-1])
 
 
-def vecmat(x1: Any, x2: Any, /, out: Output = None, **options: Any) -> Tensor:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, **options: Any) -> Tensor:
     """Products of vectors (..., n), conjugated, with matrices (..., n, k): shape (..., k); the axes before broadcast.
 
     Options as for `matmul`.
@@ -51,7 +53,9 @@ def vecmat(x1: Any, x2: Any, /, out: Output = None, **options: Any) -> Tensor:
     return reshaped(result, (*result.shape[:-2], result.shape[-1]))
 
 
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+def einsum_path(
+    *operands: Any, optimize: bool | str | Sequence[Any] = "greedy", einsum_call: bool = False
+) -> Any:
     """The order in which NumPy would contract the operands of `einsum`, and a table of what it costs.
 
     `einsum` finds an order of its own. Shapes are all that counts: nothing is computed.

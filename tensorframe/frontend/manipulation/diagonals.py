@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorframe.dtypes import DTypeLike
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import accumulated, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import integer
@@ -15,7 +14,7 @@ from tensorframe.ops.reduction import SUM
 __all__ = ["diagonal", "trace"]
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
     """Diagonals of the matrices in the last two axes, `offset` columns to the right of the main one.
 
     >>> tfr.linalg.diagonal(np.asarray([[1, 2], [3, 4]])).numpy()
@@ -34,7 +33,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
     return call(SLICE, flat, attrs=attrs)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Sums of the diagonals; dtypes as for `sum`.
 
     >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.errors import IndexingError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.joining import concat
@@ -21,7 +22,7 @@ __all__ = ["append", "delete", "insert"]
 _FEW = 8
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Tensor:
     """Return `values` joined after `arr` along `axis`; both flattened if it is None.
 
     >>> tfr.append(tfr.asarray([1, 2]), 3).tolist()
@@ -30,7 +31,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     return concat([arr, values], axis=axis)
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Tensor:
     """Return `arr` without the places `obj` of `axis`, or of the flattened tensor.
 
     `obj` is an index, several, a slice or a mask; tensors among these are computed.
@@ -50,7 +51,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
     return joined(pieces, dimension) if pieces else _piece(tensor, dimension, 0, 0)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Tensor:
     """Return `arr` with `values` put before the places `obj` of `axis`, or of the flattened tensor.
 
     `obj` is an index, several, a slice or a mask; tensors among these are computed. `values` is converted to the dtype

@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorframe.dtypes import INTEGER, DTypeLike, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
@@ -71,7 +72,7 @@ def _alike(
 
 
 def concat(
-    arrays: Any,
+    arrays: Iterable[ArrayLike],
     /,
     axis: int | None = 0,
     out: Output = None,
@@ -103,7 +104,7 @@ concatenate = concat
 
 
 def stack(
-    arrays: Any,
+    arrays: Iterable[ArrayLike],
     axis: int = 0,
     out: Output = None,
     *,
@@ -135,7 +136,7 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
     return reshaped(joined(tensors, 0), shape)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """Return the slices of `x` along `axis`, without that axis.
 
     >>> [row.tolist() for row in tfr.unstack(tfr.asarray([[1, 2], [3, 4]]))]
@@ -150,7 +151,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     )
 
 
-def hstack(tup: Any, *, dtype: DTypeLike | None = None, casting: Casting = "same_kind") -> Tensor:
+def hstack(
+    tup: Iterable[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
+) -> Tensor:
     """Return the tensors side by side: joined along axis 1, vectors and numbers along axis 0.
 
     >>> tfr.hstack([tfr.asarray([1]), tfr.asarray([2, 3])]).tolist()
@@ -161,7 +164,9 @@ def hstack(tup: Any, *, dtype: DTypeLike | None = None, casting: Casting = "same
     return concat(tensors, axis=axis, dtype=dtype, casting=casting)
 
 
-def vstack(tup: Any, *, dtype: DTypeLike | None = None, casting: Casting = "same_kind") -> Tensor:
+def vstack(
+    tup: Iterable[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
+) -> Tensor:
     """Return the tensors below each other: joined along axis 0, vectors as rows.
 
     >>> tfr.vstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
@@ -174,7 +179,7 @@ def vstack(tup: Any, *, dtype: DTypeLike | None = None, casting: Casting = "same
     return concat(rows, axis=0, dtype=dtype, casting=casting)
 
 
-def dstack(tup: Any) -> Tensor:
+def dstack(tup: Iterable[ArrayLike]) -> Tensor:
     """Return the tensors behind each other: joined along axis 2, matrices getting that axis.
 
     >>> tfr.dstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
@@ -184,7 +189,7 @@ def dstack(tup: Any) -> Tensor:
     return concat([expand_dims(plane, 2) if plane.ndim == 2 else plane for plane in planes], axis=2)
 
 
-def column_stack(tup: Any) -> Tensor:
+def column_stack(tup: Iterable[ArrayLike]) -> Tensor:
     """Return vectors as the columns of a matrix; matrices are joined along axis 1.
 
     >>> tfr.column_stack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
@@ -197,7 +202,7 @@ def column_stack(tup: Any) -> Tensor:
     )
 
 
-def block(arrays: Any) -> Tensor:
+def block(arrays: Iterable[ArrayLike]) -> Tensor:
     """Return blocks put together: the innermost lists along the last axis, their lists along the one before, ...
 
     >>> tfr.block([[tfr.ones((1, 1)), tfr.zeros((1, 2))], [tfr.zeros((1, 3))]]).tolist()
@@ -233,7 +238,7 @@ def _joined_blocks(arrays: Any, blocks: Iterator[Tensor], axis: int, ndim: int) 
     return concat([_joined_blocks(array, blocks, axis + 1, ndim) for array in arrays], axis=axis)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Tensor]:
     """Return parts of `ary` along `axis`: so many, the first ones larger by one, or cut at the given indices.
 
     >>> [part.tolist() for part in tfr.array_split(tfr.arange(5), 2)]
@@ -265,7 +270,7 @@ def _between(cuts: Sequence[int]) -> Iterable[tuple[int, int | None]]:
     return zip([0, *cuts], [*cuts, None], strict=True)
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Tensor]:
     """Return equal parts of `ary` along `axis`, or parts cut at the given indices; ShapeError if they are not equal.
 
     >>> [part.tolist() for part in tfr.split(tfr.arange(4), 2)]
@@ -282,7 +287,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     return array_split(tensor, indices_or_sections, axis)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Tensor]:
     """Return `ary` split along axis 1, a vector along axis 0.
 
     >>> [part.shape for part in tfr.hsplit(tfr.zeros((2, 4)), 2)]
@@ -292,7 +297,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
     return split(tensor, indices_or_sections, 0 if tensor.ndim == 1 else 1)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+def vsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Tensor]:
     """Return `ary` split along axis 0; ShapeError if it has less than two axes.
 
     >>> [part.shape for part in tfr.vsplit(tfr.zeros((2, 4)), 2)]
@@ -301,7 +306,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
     return split(_with_dimensions("vsplit", ary, 2), indices_or_sections, 0)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+def dsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Tensor]:
     """Return `ary` split along axis 2; ShapeError if it has less than three axes.
 
     >>> [part.shape for part in tfr.dsplit(tfr.zeros((2, 3, 4)), 2)]
@@ -320,7 +325,7 @@ def _with_dimensions(name: str, x: Any, least: int) -> Tensor:
     return tensor
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Tensor:
     """Return `a` with each element repeated `repeats` times along `axis`, or in the flattened tensor if it is None.
 
     A number is recorded as a view. A tensor or sequence, one count for each place on the axis, is computed here and
@@ -358,7 +363,7 @@ def _counts(repeats: Any) -> np.ndarray[Any, Any]:
     return counts.astype(np.int64)
 
 
-def tile(A: Any, reps: Any) -> Tensor:
+def tile(A: ArrayLike, reps: ShapeLike) -> Tensor:
     """Return `A` laid side by side `repetitions[i]` times along axis i; missing axes of either side are of size 1.
 
     >>> tfr.tile(tfr.asarray([1, 2]), (2, 2)).tolist()

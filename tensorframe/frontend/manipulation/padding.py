@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import as_value
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.searching import take
@@ -44,13 +45,13 @@ Mode = Literal[
 
 
 def pad(
-    array: Any,
-    pad_width: Any,
+    array: ArrayLike,
+    pad_width: ArrayLike,
     mode: Mode | Callable[..., Any] = "constant",
     *,
-    constant_values: Any = 0,
-    end_values: Any = 0,
-    stat_length: Any = None,
+    constant_values: ArrayLike = 0,
+    end_values: ArrayLike = 0,
+    stat_length: ArrayLike | None = None,
     reflect_type: Literal["even", "odd"] = "even",
     **kwargs: Any,
 ) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tensorframe.errors import AxisError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import (
     expanded,
@@ -77,7 +78,7 @@ def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else call(CONCAT, *parts, attrs=(axis,))
 
 
-def reshape(x: Any, /, shape: Axes, order: str = "C", *, copy: bool | None = None) -> Tensor:
+def reshape(x: ArrayLike, /, shape: Axes, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """Return the elements of `x`, in row-major order, under another shape; one size may be -1, meaning the rest.
 
     ShapeError if the sizes do not fit. `copy` is the standard's: the result is a value of its own either way, and costs
@@ -94,7 +95,7 @@ def reshape(x: Any, /, shape: Axes, order: str = "C", *, copy: bool | None = Non
     return reshaped(tensor, target)
 
 
-def ravel(a: Any, order: str = "C") -> Tensor:
+def ravel(a: ArrayLike, order: str = "C") -> Tensor:
     """Return all elements of `a` along one axis.
 
     >>> tfr.ravel(tfr.asarray([[1, 2], [3, 4]])).tolist()
@@ -103,7 +104,7 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     return reshape(a, (-1,), "C" if order == "K" else order)
 
 
-def permute_dims(a: Any, axes: Iterable[int] | None = None) -> Tensor:
+def permute_dims(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     """Return `a` with its axes in another order: axis i of the result is axis `axes[i]` of `a`.
 
     None reverses them. AxisError unless `axes` names each axis once; negative ones count from the back.
@@ -121,7 +122,7 @@ def permute_dims(a: Any, axes: Iterable[int] | None = None) -> Tensor:
     return permuted(tensor, order)
 
 
-def transpose(a: Any, axes: Iterable[int] | None = None) -> Tensor:
+def transpose(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     """Return `a` with its axes reversed, or in the order of `axes` as in `permute_dims`.
 
     >>> tfr.transpose(tfr.zeros((2, 3, 4))).shape
@@ -133,7 +134,7 @@ def transpose(a: Any, axes: Iterable[int] | None = None) -> Tensor:
     return permute_dims(tensor, axes)
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Tensor:
     """Return `a` with two axes exchanged.
 
     >>> tfr.swapaxes(tfr.zeros((2, 3, 4)), 0, -1).shape
@@ -147,7 +148,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
     return permuted(tensor, order)
 
 
-def moveaxis(a: Any, source: Axes, destination: Axes) -> Tensor:
+def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Tensor:
     """Return `a` with the axes `source` moved to the positions `destination`; the others keep their order.
 
     >>> tfr.moveaxis(tfr.zeros((2, 3, 4)), 0, -1).shape
@@ -169,7 +170,7 @@ def _named_axes(name: str, axis: Axes, ndim: int) -> list[int]:
     return list(axes_in_order(name, one_or_several(axis), ndim))
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Tensor:
     """Return `a` with `axis` moved back until it stands before the axis `start`; `moveaxis` says the same plainer.
 
     >>> tfr.rollaxis(tfr.zeros((2, 3, 4)), 2).shape
@@ -182,7 +183,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
     return moveaxis(tensor, origin, target - 1 if origin < target else target)
 
 
-def expand_dims(a: Any, axis: Axes = 0) -> Tensor:
+def expand_dims(a: ArrayLike, axis: Axes = 0) -> Tensor:
     """Return `a` with axes of size one, which stand at the positions `axis` of the result.
 
     >>> tfr.expand_dims(tfr.zeros((2, 3)), (0, -1)).shape
@@ -196,7 +197,7 @@ def expand_dims(a: Any, axis: Axes = 0) -> Tensor:
     return reshaped(tensor, shape)
 
 
-def squeeze(a: Any, axis: Axes | None = None) -> Tensor:
+def squeeze(a: ArrayLike, axis: Axes | None = None) -> Tensor:
     """Return `a` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1.
 
     >>> tfr.squeeze(tfr.zeros((1, 3, 1)), 0).shape
@@ -215,7 +216,7 @@ def squeeze(a: Any, axis: Axes | None = None) -> Tensor:
     )
 
 
-def broadcast_to(array: Any, shape: Axes, subok: bool = False) -> Tensor:
+def broadcast_to(array: ArrayLike, shape: Axes, subok: bool = False) -> Tensor:
     """Return `array` repeated along new axes and those of size 1 to fill `shape`; ShapeError if it cannot.
 
     >>> tfr.broadcast_to(tfr.asarray([1, 2]), (3, 2)).tolist()
@@ -250,7 +251,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Tensor, ...]:
     return tuple(expanded(tensor, shape) for tensor in tensors)
 
 
-def flip(m: Any, axis: Axes | None = None) -> Tensor:
+def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
     """Return `m` with its elements in reverse order along `axis` (all axes if None).
 
     >>> tfr.flip(tfr.asarray([1, 2, 3])).tolist()
@@ -266,7 +267,7 @@ def flip(m: Any, axis: Axes | None = None) -> Tensor:
     return sliced(tensor, starts, shape, steps)
 
 
-def flipud(m: Any) -> Tensor:
+def flipud(m: ArrayLike) -> Tensor:
     """Return `m` with its rows (axis 0) in reverse order.
 
     >>> tfr.flipud(tfr.asarray([[1, 2], [3, 4]])).tolist()
@@ -275,7 +276,7 @@ def flipud(m: Any) -> Tensor:
     return flip(m, axis=0)
 
 
-def fliplr(m: Any) -> Tensor:
+def fliplr(m: ArrayLike) -> Tensor:
     """Return `m` with its columns (axis 1) in reverse order.
 
     >>> tfr.fliplr(tfr.asarray([[1, 2], [3, 4]])).tolist()
@@ -284,7 +285,7 @@ def fliplr(m: Any) -> Tensor:
     return flip(m, axis=1)
 
 
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     """Return `m` turned by `k` quarter turns in the plane of `axes`, from the first towards the second.
 
     >>> tfr.rot90(tfr.asarray([[1, 2], [3, 4]])).tolist()
@@ -303,7 +304,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     return flip(swapaxes(tensor, first, second), axis=second) if turns else tensor
 
 
-def roll(a: Any, shift: Axes, axis: Axes | None = None) -> Tensor:
+def roll(a: ArrayLike, shift: Axes, axis: Axes | None = None) -> Tensor:
     """Return `a` with elements moved by `shift` places along `axis`; those that leave at one end enter at the other.
 
     Without `axis` the elements move in row-major order. Several axes take one shift each, or share one; an axis named
@@ -337,7 +338,7 @@ def _rolled(tensor: Tensor, shift: int, axis: int) -> Tensor:
     return joined([last, part_of(tensor, axis, 0, size - distance)], axis)
 
 
-def atleast_1d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
+def atleast_1d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     """Return each tensor with one axis at least.
 
     >>> tfr.atleast_1d(tfr.asarray(3)).shape
@@ -346,7 +347,7 @@ def atleast_1d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     return _each([with_axes(operand(array), 1) for array in arrays])
 
 
-def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
+def atleast_2d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     """Return each tensor with two axes at least; a vector becomes a row.
 
     >>> tfr.atleast_2d(tfr.zeros(3)).shape
@@ -355,7 +356,7 @@ def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     return _each([with_axes(operand(array), 2) for array in arrays])
 
 
-def atleast_3d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
+def atleast_3d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     """Return each tensor with three axes at least; a vector of N becomes (1, N, 1), a matrix (M, N, 1).
 
     >>> tfr.atleast_3d(tfr.zeros(3)).shape

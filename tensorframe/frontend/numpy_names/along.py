@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.manipulation.views import expand_dims, moveaxis
 from tensorframe.frontend.operands import operand, reshaped
@@ -18,7 +19,7 @@ __all__ = ["apply_along_axis", "apply_over_axes"]
 
 
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Tensor:
     """What a function gives for each vector along `axis`, in the place of that axis.
 
@@ -46,7 +47,7 @@ def apply_along_axis(
     )
 
 
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Tensor:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence[int]) -> Tensor:
     """What a function of a tensor and an axis gives, called with one of `axes` after the other.
 
     Axes that it takes away come back with size 1.

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, as_dtype
 from tensorframe.errors import DTypeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import moveaxis, part_of
 from tensorframe.frontend.operands import along, along_line, converted, operand, reshaped
@@ -27,7 +28,7 @@ def _shifts(order: Any, name: str, device: Any) -> Tensor:
     return operand(places[::-1].copy() if big else places, device=device)
 
 
-def packbits(a: Any, axis: int | None = None, bitorder: Order = "big") -> Tensor:
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: Order = "big") -> Tensor:
     """Bytes (uint8) whose bits say which elements along `axis` are not zero; the last one is filled up with zeros.
 
     >>> tfr.packbits([1, 0, 0, 0, 0, 0, 1, 1, 1]).tolist()
@@ -47,7 +48,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: Order = "big") -> Tensor
 
 
 def unpackbits(
-    a: Any, axis: int | None = None, count: int | None = None, bitorder: Order = "big"
+    a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: Order = "big"
 ) -> Tensor:
     """The bits of bytes (uint8) as zeros and ones along `axis`: the first `count`; negative ones are left out.
 

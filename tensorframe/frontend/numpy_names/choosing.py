@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import BOOL, INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.dispatch import apply, handle_on
 from tensorframe.frontend.indexing.items import as_values
@@ -56,7 +57,7 @@ def _conditions(name: str, value: Any) -> list[Tensor]:
     return conditions
 
 
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
+def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -> Tensor:
     """Elements of the first of several tensors whose condition is true, of `default` where none is.
 
     >>> x = tfr.arange(5)
@@ -74,7 +75,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     return result if result.shape == shape else broadcast_to(result, shape)
 
 
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Tensor:
+def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw: Any) -> Tensor:
     """Values of the function (or the number) that belongs to the last condition that is true, in the dtype of `x`.
 
     One function more than conditions is for where none is true, which gives 0 otherwise. Functions are called with
@@ -108,7 +109,10 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
 
 
 def choose(
-    a: Any, choices: Any, out: Output = None, mode: Literal["raise", "wrap", "clip"] = "raise"
+    a: ArrayLike,
+    choices: ArrayLike,
+    out: Output = None,
+    mode: Literal["raise", "wrap", "clip"] = "raise",
 ) -> Tensor:
     """Elements of the tensor among `choices` whose number stands in `a`; all of them broadcast.
 
@@ -139,7 +143,9 @@ def choose(
     return delivered("choose", reshaped(chosen, shape), out)
 
 
-def compress(condition: Any, a: Any, axis: int | None = None, out: Output = None) -> Tensor:
+def compress(
+    condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Output = None
+) -> Tensor:
     """The parts of `a` along `axis` (elements, if None) where a vector of conditions is true. Computes the condition.
 
     >>> tfr.compress([False, True], tfr.asarray([[1, 2], [3, 4]]), axis=0).tolist()
@@ -152,7 +158,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Output = None
     return take(a, places, axis=axis, out=out)
 
 
-def extract(condition: Any, arr: Any) -> Tensor:
+def extract(condition: ArrayLike, arr: ArrayLike) -> Tensor:
     """The elements where a condition is true, in C order. Computes the condition.
 
     >>> tfr.extract(tfr.asarray([[True, False], [False, True]]), tfr.asarray([[1, 2], [3, 4]])).tolist()
@@ -161,7 +167,7 @@ def extract(condition: Any, arr: Any) -> Tensor:
     return compress(ravel(condition), ravel(arr))
 
 
-def resize(a: Any, new_shape: Any) -> Tensor:
+def resize(a: ArrayLike, new_shape: ShapeLike) -> Tensor:
     """A tensor of another shape, filled by the elements in C order, over and over again.
 
     >>> tfr.resize(tfr.asarray([1, 2, 3]), (2, 4)).tolist()
@@ -191,7 +197,9 @@ def _written(function: Callable[..., None], target: Any, *arguments: Any, **opti
         raise ArgumentError(f"{function.__name__}: {error}") from error
 
 
-def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True) -> None:
+def copyto(
+    dst: ArrayLike, src: ArrayLike, casting: Casting = "same_kind", where: ArrayLike = True
+) -> None:
     """Make a tensor a handle on the elements of another one, which broadcasts, where a condition is true.
 
     >>> x = tfr.zeros(3)
@@ -215,7 +223,7 @@ def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True
     dst._rebind(result.to_device(dst.device).node)
 
 
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
     """Make a tensor a handle on a copy with `values`, over and over again, where a mask is true, by their places in it.
 
     >>> x = tfr.asarray([1, 2, 3, 4])
@@ -233,7 +241,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     a._rebind(apply(WHERE, chosen, resize(given, a.shape), a).to_device(a.device).node)
 
 
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     """Make a tensor a handle on a copy where the true places of a mask have one after the other of `vals`.
 
     >>> x = tfr.asarray([1, 2, 3, 4])
@@ -261,7 +269,9 @@ def _mask(name: str, mask: Any, target: Tensor) -> Tensor:
     return flattened(chosen if chosen.dtype in BOOL else operand(chosen != 0))
 
 
-def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
+def put(
+    a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: Literal["raise", "wrap", "clip"] = "raise"
+) -> None:
     """Make a tensor a handle on a copy with `v`, over and over again, at positions that count elements in C order.
 
     >>> x = tfr.zeros(4, int)
@@ -283,7 +293,7 @@ def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "rais
     a._rebind(reshaped(flat, a.shape).node)
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False) -> None:
     """Make a tensor a handle on a copy with `val`, over and over again, on its main diagonal.
 
     It has two axes or more; those of more than two have one size. `wrap` begins the diagonal of a tall matrix again

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import DTypeLike, default_float
 from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, array, asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.parameters import integer
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-def copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Tensor:
     """Return a tensor of its own with the elements of `a`; assignments to one do not change the other.
 
     `order` and `subok`, here and in the functions below, are NumPy's and change nothing.
@@ -44,13 +45,13 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:
 
 
 def asanyarray(
-    a: Any,
+    a: ArrayLike,
     dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
     device: OnDevice = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return `a` as a tensor: `asarray`, since tensors have no subclasses.
 
@@ -60,7 +61,9 @@ def asanyarray(
     return asarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
-def ascontiguousarray(a: Any, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
+def ascontiguousarray(
+    a: ArrayLike, dtype: DTypeLike | None = None, *, like: ArrayLike | None = None
+) -> Tensor:
     """Return `a` as a tensor with one axis at least; a tensor that has one is returned itself.
 
     How elements lie in memory is not for users to say.
@@ -72,7 +75,9 @@ def ascontiguousarray(a: Any, dtype: DTypeLike | None = None, *, like: Any = Non
     return tensor if tensor.ndim else tensor.reshape((1,))
 
 
-def asfortranarray(a: Any, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
+def asfortranarray(
+    a: ArrayLike, dtype: DTypeLike | None = None, *, like: ArrayLike | None = None
+) -> Tensor:
     """Return `a` as a tensor, as `ascontiguousarray` does.
 
     >>> tfr.asfortranarray([1, 2]).shape
@@ -81,7 +86,9 @@ def asfortranarray(a: Any, dtype: DTypeLike | None = None, *, like: Any = None) 
     return ascontiguousarray(a, dtype, like=like)
 
 
-def asarray_chkfinite(a: Any, dtype: DTypeLike | None = None, order: str | None = None) -> Tensor:
+def asarray_chkfinite(
+    a: ArrayLike, dtype: DTypeLike | None = None, order: str | None = None
+) -> Tensor:
     """Return `a` as a tensor; ArgumentError if an element is infinite or NaN. Computes the elements.
 
     >>> tfr.asarray_chkfinite([1.0, 2.0]).shape
@@ -110,7 +117,12 @@ def _dtype(dtype: DTypeLike) -> Any:
 
 
 def frombuffer(
-    buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0, *, like: Any = None
+    buffer: Any,
+    dtype: DTypeLike = float,
+    count: int = -1,
+    offset: int = 0,
+    *,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return the numbers that the bytes of an object are, from `offset` on, `count` of them (-1: all).
 
@@ -122,7 +134,9 @@ def frombuffer(
     return _made("frombuffer", np.frombuffer, buffer, _dtype(dtype), most, first)
 
 
-def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: Any = None) -> Tensor:
+def fromiter(
+    iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: ArrayLike | None = None
+) -> Tensor:
     """Return the numbers that an iterable yields, `count` of them (-1: all).
 
     >>> tfr.fromiter((x * x for x in range(3)), "int64").tolist()
@@ -133,7 +147,12 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: An
 
 
 def fromstring(
-    string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str = " ", like: Any = None
+    string: str,
+    dtype: DTypeLike = float,
+    count: int = -1,
+    *,
+    sep: str = " ",
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return the numbers of a text, which `sep` separates.
 

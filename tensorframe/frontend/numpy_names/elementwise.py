@@ -10,6 +10,7 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, as_dtype
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.options import composed, several
 from tensorframe.frontend.manipulation.views import joined, part_of
@@ -48,7 +49,7 @@ __all__ = [
 ]
 
 
-def angle(z: Any, deg: bool = False) -> Tensor:
+def angle(z: ArrayLike, deg: bool = False) -> Tensor:
     """The angles of complex numbers from -pi to pi, in degrees with `deg`; of real ones 0, or pi where negative.
 
     >>> tfr.angle(tfr.asarray([1.0, 1j, -1.0]), deg=True).tolist()
@@ -63,7 +64,7 @@ def angle(z: Any, deg: bool = False) -> Tensor:
 
 
 def unwrap(
-    p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi
+    p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi
 ) -> Tensor:
     """Angles along `axis` with multiples of `period` added, so that no step is larger than half of it.
 
@@ -99,7 +100,9 @@ def _quotient_and_rest(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
     return apply(op.FLOOR_DIVIDE, left, right), apply(op.REMAINDER, left, right)
 
 
-def divmod(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> tuple[Tensor, Tensor]:
+def divmod(
+    x1: ArrayLike, x2: ArrayLike, /, out: Output = None, **options: Any
+) -> tuple[Tensor, Tensor]:
     """The largest integers not above the quotients, and the rests: `x1 // x2` and `x1 % x2`.
 
     Options are those of elementwise functions; `out` is a pair.
@@ -122,7 +125,7 @@ def _fraction_and_whole(x: Any) -> tuple[Tensor, Tensor]:
     return apply(op.COPYSIGN, fraction, tensor), whole
 
 
-def modf(x: Any, /, out: Any = None, **options: Any) -> tuple[Tensor, Tensor]:
+def modf(x: ArrayLike, /, out: Output = None, **options: Any) -> tuple[Tensor, Tensor]:
     """The fractions and the whole parts of numbers, both with their sign, as floats.
 
     >>> [part.tolist() for part in tfr.modf(tfr.asarray([2.5, -0.5]))]
@@ -152,7 +155,7 @@ def _mantissa_and_exponent(x: Any) -> tuple[Tensor, Tensor]:
     return converted(mantissa, tensor.dtype), exponent
 
 
-def frexp(x: Any, /, out: Any = None, **options: Any) -> tuple[Tensor, Tensor]:
+def frexp(x: ArrayLike, /, out: Output = None, **options: Any) -> tuple[Tensor, Tensor]:
     """Numbers as mantissas from 0.5 to below 1 (with their sign) times powers of two, and the exponents (int32).
 
     >>> [part.tolist() for part in tfr.frexp(tfr.asarray([8.0, -0.75]))]
@@ -171,7 +174,7 @@ def _scaled(x: Any, exponent: Any) -> Any:
 
 
 @composed(op.EXP2, "x1", "x2", converts=1)
-def ldexp(x1: Any, x2: Any) -> Tensor:
+def ldexp(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """The numbers `x1` times two to the power of the integers `x2`.
 
     >>> tfr.ldexp(tfr.asarray([0.5, -0.75]), tfr.asarray([4, 1])).tolist()
@@ -188,7 +191,7 @@ def ldexp(x1: Any, x2: Any) -> Tensor:
 
 
 @composed(op.ADD, "x1", "x2")
-def gcd(x1: Any, x2: Any) -> Tensor:
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """Greatest common divisors of integers. Computes at once, by NumPy: how many steps it takes depends on the values.
 
     >>> tfr.gcd(tfr.asarray([12, 20]), 8).tolist()
@@ -198,7 +201,7 @@ def gcd(x1: Any, x2: Any) -> Tensor:
 
 
 @composed(op.ADD, "x1", "x2")
-def lcm(x1: Any, x2: Any) -> Tensor:
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """Least common multiples of integers. Computes at once, by NumPy, as `gcd` does.
 
     >>> tfr.lcm(tfr.asarray([12, 20]), 8).tolist()
@@ -215,7 +218,7 @@ def _of_integers(name: str, function: np.ufunc, x1: Any, x2: Any) -> Tensor:
 
 
 @composed(op.POW, "x1", "x2")
-def float_power(x1: Any, x2: Any) -> Tensor:
+def float_power(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """First operand to the power of the second, in float64 or complex128, where the device holds these.
 
     >>> tfr.float_power(tfr.asarray([2, 3]), -1).dtype
@@ -229,7 +232,7 @@ def float_power(x1: Any, x2: Any) -> Tensor:
 
 
 @composed(op.LOGADDEXP, "x1", "x2")
-def logaddexp2(x1: Any, x2: Any) -> Tensor:
+def logaddexp2(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """log2(2**x1 + 2**x2), without overflow on the way.
 
     >>> tfr.logaddexp2(tfr.asarray([3.0]), 3.0).tolist()
@@ -247,7 +250,7 @@ def logaddexp2(x1: Any, x2: Any) -> Tensor:
 
 
 @composed(op.BITWISE_INVERT, "x", converts=0)
-def bitwise_count(x: Any) -> Tensor:
+def bitwise_count(x: ArrayLike) -> Tensor:
     """The number of bits set in the absolute value of each integer, as uint8.
 
     Bits are added in pairs, then in fours, and so on. Source: H. S. Warren, Hacker's Delight, section 5-1.
@@ -274,7 +277,7 @@ def bitwise_count(x: Any) -> Tensor:
 
 
 @composed(op.NEXTAFTER, "x")
-def spacing(x: Any) -> Tensor:
+def spacing(x: ArrayLike) -> Tensor:
     """The distance of each number to the next one further from zero; NaN for infinities.
 
     >>> tfr.spacing(tfr.asarray([1.0])).item() == tfr.finfo(tfr.float32).eps
@@ -288,7 +291,7 @@ def spacing(x: Any) -> Tensor:
 _SERIES = 18.0  # up to here a power series, from here on an asymptotic one, whose error is below exp(-2 x)
 
 
-def i0(x: Any) -> Tensor:
+def i0(x: ArrayLike) -> Tensor:
     """Modified Bessel function of the first kind and order 0.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 9.6.12 and 9.7.1.
@@ -323,7 +326,7 @@ def _real_floats(name: str, x: Any) -> Tensor:
 
 
 @composed(op.EXP, "x")
-def fabs(x: Any) -> Tensor:
+def fabs(x: ArrayLike) -> Tensor:
     """Absolute values of real numbers, as floats.
 
     >>> tfr.fabs(tfr.asarray([-1, 2])).tolist()
@@ -334,7 +337,7 @@ def fabs(x: Any) -> Tensor:
 
 
 @composed(op.EXP, "x")
-def rint(x: Any) -> Tensor:
+def rint(x: ArrayLike) -> Tensor:
     """Nearest integers, as floats; halves go to the even one.
 
     >>> tfr.rint(tfr.asarray([0.5, 1.5, -2.5])).tolist()
@@ -344,7 +347,7 @@ def rint(x: Any) -> Tensor:
     return apply(op.ROUND, x if is_plain else floating(x)[0])
 
 
-def fix(x: Any, out: Output = None) -> Tensor:
+def fix(x: ArrayLike, out: Output = None) -> Tensor:
     """Elements without their fraction: `trunc` by another name.
 
     >>> tfr.fix(tfr.asarray([1.5, -1.5])).tolist()
@@ -353,7 +356,7 @@ def fix(x: Any, out: Output = None) -> Tensor:
     return delivered("fix", apply(op.TRUNC, x), out)
 
 
-def isreal(x: Any) -> Tensor:
+def isreal(x: ArrayLike) -> Tensor:
     """Whether the imaginary parts of elements are zero.
 
     >>> tfr.isreal(tfr.asarray([1 + 1j, 2 + 0j])).tolist()
@@ -362,7 +365,7 @@ def isreal(x: Any) -> Tensor:
     return apply(op.LOGICAL_NOT, iscomplex(x))
 
 
-def iscomplex(x: Any) -> Tensor:
+def iscomplex(x: ArrayLike) -> Tensor:
     """Whether the imaginary parts of elements are not zero.
 
     >>> tfr.iscomplex(tfr.asarray([1 + 1j, 2 + 0j])).tolist()
@@ -374,7 +377,7 @@ def iscomplex(x: Any) -> Tensor:
     return apply(op.NOT_EQUAL, tensor, tensor) & False
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Whether the dtype of a tensor, or of what `asarray` makes of an object, is complex.
 
     >>> tfr.iscomplexobj(tfr.asarray([1 + 0j])), tfr.iscomplexobj([1.0])
@@ -385,7 +388,7 @@ def iscomplexobj(x: Any) -> bool:
     return operand(x).dtype in COMPLEX
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Whether the dtype of a tensor, or of what `asarray` makes of an object, is not complex.
 
     >>> tfr.isrealobj(tfr.asarray([1.0]))
@@ -394,7 +397,7 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-def real_if_close(a: Any, tol: float = 100) -> Tensor:
+def real_if_close(a: ArrayLike, tol: float = 100) -> Tensor:
     """The real parts if all imaginary parts are below `tol` (times the spacing of floats at 1, from 1 on), else `a`.
 
     Computes at once: what dtype the result has depends on the values.

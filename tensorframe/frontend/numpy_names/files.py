@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.protocols.ufuncs import through_numpy
 
 __all__ = ["fromfile", "genfromtxt", "loadtxt", "savetxt", "savez", "savez_compressed"]
@@ -38,7 +39,7 @@ def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
     through_numpy(np.savez_compressed, (file, *args), kwds)
 
 
-def savetxt(fname: Any, X: Any, *args: Any, **options: Any) -> None:
+def savetxt(fname: Any, X: ArrayLike, *args: Any, **options: Any) -> None:
     r"""Write a vector or a matrix to a text file, with the arguments of NumPy's function of this name.
 
     >>> import io

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.indexing.searching import searchsorted
 from tensorframe.frontend.indexing.segments import segment_sum
@@ -26,11 +28,11 @@ __all__ = ["histogram2d", "histogramdd", "trim_zeros"]
 
 
 def histogramdd(
-    sample: Any,
-    bins: Any = 10,
-    range: Any = None,
+    sample: ArrayLike,
+    bins: ArrayLike | str = 10,
+    range: Sequence[Any] | None = None,
     density: bool | None = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Counts of points in the bins of a grid, and the edges along each axis.
 
@@ -97,12 +99,12 @@ def _places(columns: list[Any], edges: list[Any]) -> tuple[Any, Any]:
 
 
 def histogram2d(
-    x: Any,
-    y: Any,
-    bins: Any = 10,
-    range: Any = None,
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: ArrayLike | str = 10,
+    range: Sequence[Any] | None = None,
     density: bool | None = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Counts of points (x, y) in the bins of a grid, and the edges along both axes: see `histogramdd`.
 
@@ -125,7 +127,9 @@ def histogram2d(
     return counts, edges[0], edges[1]
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
+def trim_zeros(
+    filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | None = None
+) -> Tensor:
     """A tensor without the zeros at the front ("f") and the back ("b") of `axis` (all, if None). Computes it.
 
     >>> tfr.trim_zeros(tfr.asarray([0, 0, 1, 0, 2, 0])).tolist()

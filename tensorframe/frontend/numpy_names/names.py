@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.protocols.ufuncs import through_numpy
 from tensorframe.frontend.tensor import Tensor
@@ -127,7 +129,7 @@ __all__ = [
 ]
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """The size of each axis of a tensor, or of what `asarray` makes of an object.
 
     >>> tfr.shape([[1, 2, 3]])
@@ -136,7 +138,7 @@ def shape(a: Any) -> tuple[int, ...]:
     return operand(a).shape
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """The number of axes of a tensor, or of what `asarray` makes of an object.
 
     >>> tfr.ndim([[1, 2, 3]])
@@ -145,7 +147,7 @@ def ndim(a: Any) -> int:
     return operand(a).ndim
 
 
-def size(a: Any, axis: Any = None) -> int:
+def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """The number of elements, along `axis` if one is named.
 
     >>> tfr.size([[1, 2, 3]]), tfr.size([[1, 2, 3]], 1)
@@ -159,7 +161,7 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 def array_repr(
-    arr: Any,
+    arr: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: bool | None = None,
@@ -173,7 +175,7 @@ def array_repr(
 
 
 def array_str(
-    a: Any,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: bool | None = None,
@@ -195,7 +197,7 @@ def _text(name: str, function: Any, value: Any, *options: Any) -> str:
         raise ArgumentError(f"{name}: {error}") from error
 
 
-def array2string(a: Any, *args: Any, **options: Any) -> str:
+def array2string(a: ArrayLike, *args: Any, **options: Any) -> str:
     """The elements as text, with the options of NumPy's function of this name. Computes the elements.
 
     >>> tfr.array2string(tfr.asarray([1.5, 2.25]), separator=", ")

@@ -6,12 +6,13 @@ all functions of NumPy do, and give tensors where the result holds numbers.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.casting import Casting
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.manipulation.joining import vstack
@@ -75,7 +76,11 @@ _REQUIREMENTS = {
 
 
 def require(
-    a: Any, dtype: DTypeLike | None = None, requirements: Any = None, *, like: Any = None
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    requirements: str | Sequence[str] | None = None,
+    *,
+    like: ArrayLike | None = None,
 ) -> Tensor:
     """Return `a` as a tensor, which has all that NumPy can require of memory but that others write to it.
 
@@ -95,7 +100,7 @@ def require(
 
 
 def row_stack(
-    tup: Any, *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
+    tup: Iterable[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
 ) -> Tensor:
     """Join tensors along the first axis, vectors as rows: NumPy's older name of `vstack`.
 

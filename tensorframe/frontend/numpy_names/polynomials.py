@@ -13,6 +13,7 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.dtypes import COMPLEX, as_dtype
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.linalg.contractions import conjugated, matrix_transpose, outer
@@ -73,7 +74,7 @@ def _coefficients(name: str, value: Any) -> Tensor:
     return with_axes(tensor, 1)
 
 
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike) -> Any:
     """The values of a polynomial at `x`, of any shape, by Horner's scheme.
 
     >>> tfr.polyval(tfr.asarray([3, 0, 1]), tfr.asarray([2, 5])).tolist()
@@ -102,7 +103,7 @@ def _aligned(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The coefficients of the sum of two polynomials.
 
     >>> tfr.polyadd(tfr.asarray([1, 2]), tfr.asarray([9, 5, 4])).tolist()
@@ -115,7 +116,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return result
 
 
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The coefficients of the difference of two polynomials.
 
     >>> tfr.polysub(tfr.asarray([2, 10, -2]), tfr.asarray([3, 10, -4])).tolist()
@@ -128,7 +129,7 @@ def polysub(a1: Any, a2: Any) -> Any:
     return result
 
 
-def polymul(a1: Any, a2: Any) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The coefficients of the product of two polynomials, without leading zeros. Computes at once.
 
     >>> tfr.polymul([1, 2, 3], [9, 5, 1]).tolist()
@@ -140,7 +141,7 @@ def polymul(a1: Any, a2: Any) -> Any:
     return _by_numpy(np.polymul, *pair)
 
 
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """The coefficients of the quotient and the rest of two polynomials. Computes at once.
 
     >>> [part.tolist() for part in tfr.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])]
@@ -155,7 +156,7 @@ def polydiv(u: Any, v: Any) -> Any:
     return quotient, rest
 
 
-def roots(p: Any) -> Tensor:
+def roots(p: ArrayLike) -> Tensor:
     """The roots of a polynomial: the eigenvalues of its companion matrix. Computes at once.
 
     >>> sorted(tfr.roots([1.0, -3.0, 2.0]).tolist())
@@ -165,7 +166,7 @@ def roots(p: Any) -> Tensor:
     return _by_numpy(np.roots, coefficients)
 
 
-def poly(seq_of_zeros: Any) -> Tensor:
+def poly(seq_of_zeros: ArrayLike) -> Tensor:
     """The coefficients of the polynomial with these roots, or with a square matrix's eigenvalues. Computes at once.
 
     >>> tfr.poly([1.0, 2.0]).tolist()
@@ -182,7 +183,7 @@ def _by_numpy(function: Any, *tensors: Any) -> Tensor:
     return result
 
 
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Any:
     """The coefficients of the derivative of order `m`.
 
     >>> tfr.polyder(tfr.asarray([1, 1, 1, 1])).tolist()
@@ -205,7 +206,7 @@ def _beside_powers(tensor: Tensor) -> Tensor:
     return converted(tensor, dtypes.promote(tensor.dtype, as_dtype("int64")))
 
 
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Any:
     """The coefficients of the antiderivative of order `m`; `k` are its constants, in the order of integration.
 
     >>> tfr.polyint(tfr.asarray([3.0, 2.0, 1.0])).tolist()
@@ -226,7 +227,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return result
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Tensor:
     """The matrix of the powers of a vector as columns, `N` of them (as many as elements if None), falling.
 
     >>> tfr.vander(tfr.asarray([1, 2, 3]), 3).tolist()
@@ -246,13 +247,13 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def polyfit(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     deg: int,
     rcond: float | None = None,
     full: bool = False,
-    w: Any = None,
-    cov: Any = False,
+    w: ArrayLike | None = None,
+    cov: bool | str = False,
 ) -> Any:
     """The coefficients of the polynomial of degree `deg` that is closest to the points, by least squares.
 

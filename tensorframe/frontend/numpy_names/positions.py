@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorframe.dtypes import BOOL, INTEGER
 from tensorframe.errors import ArgumentError, DTypeError, IndexingError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.creation.ranges import arange, linspace, meshgrid, positions
 from tensorframe.frontend.creation.triangles import tril_indices, triu_indices
 from tensorframe.frontend.dispatch import apply
@@ -56,7 +57,9 @@ def _check(name: str, index: Any, size: int, what: str) -> None:
         raise IndexingError(f"{name}: an index is out of bounds for {what}")
 
 
-def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> tuple[Tensor, ...]:
+def unravel_index(
+    indices: ArrayLike, shape: ShapeLike, order: Literal["C", "F"] = "C"
+) -> tuple[Tensor, ...]:
     """The indices along each axis of a tensor of `shape`, of elements that are counted in C (or Fortran) order.
 
     >>> [axis.tolist() for axis in tfr.unravel_index(tfr.asarray([5, 7]), (3, 4))]
@@ -74,7 +77,10 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
 
 
 def ravel_multi_index(
-    multi_index: Any, dims: Any, mode: Any = "raise", order: Literal["C", "F"] = "C"
+    multi_index: ArrayLike,
+    dims: ShapeLike,
+    mode: str | tuple[str, ...] = "raise",
+    order: Literal["C", "F"] = "C",
 ) -> Tensor:
     """The positions, counted in C (or Fortran) order, of elements with these indices along each axis.
 
@@ -145,7 +151,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     return tuple(Tensor(places.node) for _ in range(count("diag_indices", "ndim", ndim)))
 
 
-def diag_indices_from(arr: Any) -> tuple[Tensor, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Tensor, ...]:
     """The indices of the diagonal of a tensor with two axes or more, all of one size.
 
     >>> [axis.tolist() for axis in tfr.diag_indices_from(tfr.zeros((2, 2)))]
@@ -164,7 +170,7 @@ def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
     return shape[0], shape[1]
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Tensor, Tensor]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Tensor, Tensor]:
     """The row and column indices of the lower triangle of a matrix, up to the diagonal `k`.
 
     >>> [axis.tolist() for axis in tfr.tril_indices_from(tfr.zeros((2, 2)))]
@@ -174,7 +180,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Tensor, Tensor]:
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Tensor, Tensor]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Tensor, Tensor]:
     """The row and column indices of the upper triangle of a matrix, from the diagonal `k` on.
 
     >>> [axis.tolist() for axis in tfr.triu_indices_from(tfr.zeros((2, 2)))]
@@ -197,7 +203,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Ten
     return nonzero(operand(mask_func(ones, k)) != 0)
 
 
-def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield the index and the value of each element, in C order. Computes the elements at once.
 
     >>> list(tfr.ndenumerate(tfr.asarray([[1, 2]])))

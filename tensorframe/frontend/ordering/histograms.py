@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, FLOATING, float64, int64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.segments import combined
@@ -46,11 +47,11 @@ class Histogram(NamedTuple):
 
 
 def histogram(
-    a: Any,
-    bins: Any = 10,
+    a: ArrayLike,
+    bins: ArrayLike | str = 10,
     range: tuple[float, float] | None = None,
     density: bool = False,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Histogram:
     """How many of the values, or how much of their weight, each bin holds, and the edges of the bins.
 
@@ -83,7 +84,10 @@ def histogram(
 
 
 def histogram_bin_edges(
-    a: Any, bins: Any = 10, range: tuple[float, float] | None = None, weights: Any = None
+    a: ArrayLike,
+    bins: ArrayLike | str = 10,
+    range: tuple[float, float] | None = None,
+    weights: ArrayLike | None = None,
 ) -> Tensor:
     """The edges of the bins that `histogram` counts in.
 
@@ -138,7 +142,7 @@ def _given_limits(limits: Any) -> Iterator[float]:
     return (number("histogram", "range", limit) for limit in pair("histogram", "range", limits))
 
 
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
+def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, 2 ... occurs in a vector of non-negative integers, or the sum of its weights.
 
     The result reaches to the largest element, and has `minlength` elements at least. `x` is computed at once, since the
@@ -184,7 +188,7 @@ def _reach(x: Tensor) -> int:
     return high + 1
 
 
-def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
+def digitize(x: ArrayLike, bins: ArrayLike | str, right: bool = False) -> Tensor:
     """The number of the bin that each value lies in: 0 before the first edge, `len(bins)` after the last.
 
     `bins` rise or fall; they are computed at once to tell which. `right` puts a value on an edge in the bin below.

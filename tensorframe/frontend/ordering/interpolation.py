@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import converted, floating, operand
@@ -32,7 +33,12 @@ __all__ = ["interp"]
 
 
 def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | None = None,
+    right: ArrayLike | None = None,
+    period: float | None = None,
 ) -> Tensor:
     """The values at `x` of the function through the points `(xp, fp)`, straight in between.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorframe.dtypes import COMPLEX, complex_of, float_of
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.searching import take_along_axis
 from tensorframe.frontend.manipulation.joining import unstack
@@ -20,7 +19,7 @@ from tensorframe.ops.sorting import ARGSORT
 __all__ = ["lexsort", "sort_complex"]
 
 
-def lexsort(keys: Any, axis: int = -1) -> Tensor:
+def lexsort(keys: ArrayLike, axis: int = -1) -> Tensor:
     """The positions that sort by several keys along `axis`: by the last key, where it is equal by the one before.
 
     Keys are a sequence of tensors of one shape, or the parts of a tensor along its first axis. The dtype is int64;
@@ -69,7 +68,7 @@ def sorted_complex(x: Tensor, axis: int, descending: bool) -> Tensor:
     return take_along_axis(x, order_of_complex(x, axis, descending), axis)
 
 
-def sort_complex(a: Any) -> Tensor:
+def sort_complex(a: ArrayLike) -> Tensor:
     """The elements in order along the last axis, by their real parts first, as complex numbers.
 
     >>> tfr.sort_complex(tfr.asarray([3, 1, 2])).tolist()

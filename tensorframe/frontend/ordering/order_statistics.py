@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorframe.dtypes import COMPLEX, FLOAT, float64, float_of, int64
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.manipulation.views import part_of
@@ -69,7 +70,7 @@ Pick = Callable[[Tensor, Shares, Method], Tensor]
 
 
 def median(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     overwrite_input: bool = False,
@@ -89,7 +90,7 @@ def median(
 
 
 def nanmedian(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     overwrite_input: bool = False,
@@ -106,15 +107,15 @@ def nanmedian(
 
 
 def quantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     overwrite_input: bool = False,
     method: MethodName = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Tensor:
     """The values below which fractions `q` (0 to 1) of the elements along `axis` lie (all axes for None).
 
@@ -136,15 +137,15 @@ def quantile(
 
 
 def nanquantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     overwrite_input: bool = False,
     method: MethodName = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Tensor:
     """The quantiles of the elements that are not NaN; NaN where there are none: see `quantile`.
 
@@ -157,15 +158,15 @@ def nanquantile(
 
 
 def percentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     overwrite_input: bool = False,
     method: MethodName = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Tensor:
     """The values below which `q` percent (0 to 100) of the elements lie: see `quantile`.
 
@@ -179,15 +180,15 @@ def percentile(
 
 
 def nanpercentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     overwrite_input: bool = False,
     method: MethodName = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Tensor:
     """The percentiles of the elements that are not NaN: see `quantile`.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tensorframe.dtypes import ADDED, COMPLEX, FLOATING, bool_, int64, wide_of
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import comparable, expanded, flattened, operand, promoted
@@ -61,7 +62,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
-def unique_values(x: Any) -> Tensor:
+def unique_values(x: ArrayLike) -> Tensor:
     """The distinct elements of the flattened tensor, sorted; every NaN is distinct. Computes at once.
 
     >>> tfr.unique_values(tfr.asarray([3, 1, 3])).tolist()
@@ -70,7 +71,7 @@ def unique_values(x: Any) -> Tensor:
     return _distinct(operand(x), equal_nan=False)[0]
 
 
-def unique_counts(x: Any) -> UniqueCounts:
+def unique_counts(x: ArrayLike) -> UniqueCounts:
     """The distinct elements, sorted, and how often each occurs; every NaN is distinct. Computes at once.
 
     >>> tfr.unique_counts(tfr.asarray([3, 1, 3])).counts.tolist()
@@ -79,7 +80,7 @@ def unique_counts(x: Any) -> UniqueCounts:
     return UniqueCounts(*_distinct(operand(x), return_counts=True, equal_nan=False))
 
 
-def unique_inverse(x: Any) -> UniqueInverse:
+def unique_inverse(x: ArrayLike) -> UniqueInverse:
     """The distinct elements, sorted, and for each element of `x` (in its shape) its position among them.
 
     Every NaN is distinct. Computes at once.
@@ -90,7 +91,7 @@ def unique_inverse(x: Any) -> UniqueInverse:
     return UniqueInverse(*_distinct(operand(x), return_inverse=True, equal_nan=False))
 
 
-def unique_all(x: Any) -> UniqueAll:
+def unique_all(x: ArrayLike) -> UniqueAll:
     """The distinct elements, sorted, their first positions in the flattened `x`, inverse positions, and counts.
 
     Every NaN is distinct. Computes at once.
@@ -103,7 +104,7 @@ def unique_all(x: Any) -> UniqueAll:
 
 
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -166,8 +167,8 @@ def _values(array: Any, *tensors: Tensor) -> Tensor:
 
 
 def isin(
-    element: Any,
-    test_elements: Any,
+    element: ArrayLike,
+    test_elements: ArrayLike,
     assume_unique: bool = False,
     invert: bool = False,
     *,
@@ -207,7 +208,7 @@ def _found(values: Tensor, pool: Tensor) -> Tensor:
     return apply(EQUAL, getitem(ordered, apply(MINIMUM, place, pool.size - 1)), values)
 
 
-def union1d(ar1: Any, ar2: Any) -> Tensor:
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Tensor:
     """The distinct elements of both tensors, sorted. Computes at once.
 
     >>> tfr.union1d(tfr.asarray([3, 1]), tfr.asarray([2, 3])).tolist()
@@ -217,7 +218,7 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
 
 
 def intersect1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     """The distinct elements that both tensors have, sorted, with their first positions in either if requested.
 
@@ -236,7 +237,7 @@ def intersect1d(
     return (common, *(_wrap(place.astype(int64, copy=False), first) for place in places))
 
 
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Tensor:
     """The distinct elements of `ar1` that `ar2` lacks, sorted, in the dtype of `ar1`. Computes at once.
 
     >>> tfr.setdiff1d(tfr.asarray([3, 1, 2]), tfr.asarray([2])).tolist()
@@ -248,7 +249,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     return _values(rest, first, second)
 
 
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Tensor:
     """The distinct elements that are in one of two tensors only, sorted. Computes at once.
 
     >>> tfr.setxor1d(tfr.asarray([1, 2, 3]), tfr.asarray([3, 5])).tolist()

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tensorframe.dtypes import COMPLEX, int64
 from tensorframe.errors import ArgumentError, IndexingError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.selection import check_bounds
 from tensorframe.frontend.operands import along, along_line
@@ -41,7 +42,7 @@ def _read_kind(name: str, kind: Any, order: Any) -> None:
 
 
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     kind: Kind = None,
     order: None = None,
@@ -69,7 +70,7 @@ def sort(
 
 
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     kind: Kind = None,
     order: None = None,
@@ -95,7 +96,7 @@ def argsort(
     return call(ARGSORT, a, attrs=(dimension, bool(descending), stable is None or bool(stable)))
 
 
-def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
+def topk(x: ArrayLike, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     """The `k` largest elements along `axis` (the smallest unless `largest`) in order, and their positions.
 
     Both have `k` elements along the axis; NaN counts as the last in either order. Which of equal elements are
@@ -118,7 +119,7 @@ def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
 
 
 def partition(
-    a: Any,
+    a: ArrayLike,
     kth: int | Iterable[int],
     axis: int | None = -1,
     kind: Literal["introselect"] = "introselect",
@@ -134,7 +135,7 @@ def partition(
 
 
 def argpartition(
-    a: Any,
+    a: ArrayLike,
     kth: int | Iterable[int],
     axis: int | None = -1,
     kind: Literal["introselect"] = "introselect",

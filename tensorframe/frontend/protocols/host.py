@@ -10,6 +10,7 @@ import numpy as np
 from tensorframe.backends.registry import named_device, resolve_device
 from tensorframe.dtypes import ADDED
 from tensorframe.errors import DeviceError
+from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.conversion.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import data_node, placed
 from tensorframe.frontend.tensor import Tensor, attribute, method
@@ -138,7 +139,7 @@ def _restore(array: Array, device: str) -> Tensor:
 
 
 @method
-def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+def to_device(self: Tensor, device: OnDevice, /, *, stream: Any = None) -> Tensor:
     """Return a copy of the tensor on `device`, which costs nothing if it is there, and is else made when it is needed.
 
     `device` is a Device or a name such as `"cuda:0"`; DeviceError if there is none, DTypeError if it cannot hold the
@@ -165,7 +166,7 @@ def _moved(name: str, self: Tensor, device: Any, stream: Any = None) -> Tensor:
 
 
 @method
-def to_backend(self: Tensor, name: Any, /) -> Tensor:
+def to_backend(self: Tensor, name: OnDevice, /) -> Tensor:
     """Return the tensor on the first device of the backend `name`, or on a device named in full.
 
     DeviceError if there is none, DTypeError if it cannot hold the dtype.

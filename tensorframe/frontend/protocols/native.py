@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.registry import backend_of, capabilities, devices, resolve_device
-from tensorframe.dtypes import DType, as_dtype
+from tensorframe.dtypes import DType, DTypeLike, as_dtype
 from tensorframe.errors import DeviceError, DTypeError, ShapeError
 from tensorframe.frontend.conversion.convert import asarray, stored_tensor
 from tensorframe.frontend.tensor import Tensor, method
@@ -49,7 +49,7 @@ def from_native(
     /,
     *,
     shape: int | Sequence[int] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: Device | str | None = None,
 ) -> Tensor:
     """Return the Tensor that shares the memory of an object of a device's own library, on that device.

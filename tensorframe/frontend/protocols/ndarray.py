@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import filled, flattened, operand, reshaped
 from tensorframe.frontend.ordering import sorting
+from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.tensor import Tensor, attribute, method
 from tensorframe.graph.shape import as_shape
 from tensorframe.ops.movement import CONCAT
@@ -140,7 +142,8 @@ def resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
     [[1, 2], [3, 0]]
     """
     del refcheck
-    shape = as_shape(new_shape[0] if len(new_shape) == 1 else new_shape)
+    sizes: Any = new_shape[0] if len(new_shape) == 1 else new_shape
+    shape = as_shape(sizes)
     flat, size = flattened(operand(self)), math.prod(shape)
     kept: Any = flat[:size]
     if size > flat.size:
@@ -180,7 +183,11 @@ def data(self: Tensor) -> memoryview:
 
 @method
 def choose(
-    self: Tensor, /, choices: Any, out: Any = None, mode: Literal["raise", "wrap", "clip"] = "raise"
+    self: Tensor,
+    /,
+    choices: ArrayLike,
+    out: Output = None,
+    mode: Literal["raise", "wrap", "clip"] = "raise",
 ) -> Tensor:
     """Return elements of the tensors `choices`, by their numbers in this one: see `choose`."""
     from tensorframe.frontend.numpy_names import choosing
@@ -189,7 +196,9 @@ def choose(
 
 
 @method
-def compress(self: Tensor, /, condition: Any, axis: int | None = None, out: Any = None) -> Tensor:
+def compress(
+    self: Tensor, /, condition: ArrayLike, axis: int | None = None, out: Output = None
+) -> Tensor:
     """Return the parts along `axis` where a vector of conditions is true: see `compress`."""
     from tensorframe.frontend.numpy_names import choosing
 
@@ -198,7 +207,11 @@ def compress(self: Tensor, /, condition: Any, axis: int | None = None, out: Any 
 
 @method
 def put(
-    self: Tensor, /, indices: Any, values: Any, mode: Literal["raise", "wrap", "clip"] = "raise"
+    self: Tensor,
+    /,
+    indices: ArrayLike,
+    values: ArrayLike,
+    mode: Literal["raise", "wrap", "clip"] = "raise",
 ) -> None:
     """Set elements by positions in C order, in place: no other tensor changes. See `put`."""
     from tensorframe.frontend.numpy_names import choosing
@@ -210,7 +223,7 @@ def put(
 def partition(
     self: Tensor,
     /,
-    kth: Any,
+    kth: int | Sequence[int],
     axis: int = -1,
     kind: Literal["introselect"] = "introselect",
     order: None = None,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import DTypeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.distributions import exponential, normal, uniform
 from tensorframe.frontend.random.keys import Source
@@ -23,7 +23,9 @@ __all__ = [
 ]
 
 
-def rand(*sizes: int, dtype: Any = None, device: OnDevice = None, key: Source = None) -> Tensor:
+def rand(
+    *sizes: int, dtype: DTypeLike | None = None, device: OnDevice = None, key: Source = None
+) -> Tensor:
     """Uniform numbers from 0 to below 1, in a shape given as integers.
 
     >>> tfr.random.rand(2, 3).shape
@@ -32,7 +34,9 @@ def rand(*sizes: int, dtype: Any = None, device: OnDevice = None, key: Source = 
     return uniform(sizes, dtype=dtype, device=device, key=key)
 
 
-def randn(*sizes: int, dtype: Any = None, device: OnDevice = None, key: Source = None) -> Tensor:
+def randn(
+    *sizes: int, dtype: DTypeLike | None = None, device: OnDevice = None, key: Source = None
+) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1, in a shape given as integers.
 
     >>> tfr.random.randn(2, 3).shape
@@ -44,8 +48,8 @@ def randn(*sizes: int, dtype: Any = None, device: OnDevice = None, key: Source =
 def randint(
     low: int,
     high: int | None = None,
-    size: Any = None,
-    dtype: Any = None,
+    size: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
     *,
     device: OnDevice = None,
     key: Source = None,
@@ -60,7 +64,11 @@ def randint(
 
 
 def random(
-    size: Any = None, *, dtype: Any = None, device: OnDevice = None, key: Source = None
+    size: ShapeLike | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    device: OnDevice = None,
+    key: Source = None,
 ) -> Tensor:
     """Uniform numbers from 0 to below 1.
 
@@ -74,7 +82,11 @@ random_sample = random
 
 
 def standard_normal(
-    size: Any = None, *, dtype: Any = None, device: OnDevice = None, key: Source = None
+    size: ShapeLike | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    device: OnDevice = None,
+    key: Source = None,
 ) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1.
 
@@ -85,7 +97,11 @@ def standard_normal(
 
 
 def standard_exponential(
-    size: Any = None, *, dtype: Any = None, device: OnDevice = None, key: Source = None
+    size: ShapeLike | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    device: OnDevice = None,
+    key: Source = None,
 ) -> Tensor:
     """Exponential numbers of mean 1.
 
@@ -95,7 +111,7 @@ def standard_exponential(
     return exponential(size, dtype=dtype, device=device, key=key)
 
 
-def shuffle(x: Any, axis: int = 0, *, key: Source = None) -> None:
+def shuffle(x: ArrayLike, axis: int = 0, *, key: Source = None) -> None:
     """Put the slices of a tensor in random order: its handle moves to the new values, nobody else's changes.
 
     >>> x = tfr.arange(5)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tensorframe.dtypes import DTypeLike
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.draws import drawn
 from tensorframe.frontend.random.keys import Source
@@ -34,10 +34,10 @@ __all__ = [
 
 
 def standard_gamma(
-    shape: Any,
-    size: Any = None,
+    shape: ShapeLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -51,11 +51,11 @@ def standard_gamma(
 
 
 def gamma(
-    shape: Any,
-    scale: Any = 1.0,
-    size: Any = None,
+    shape: ShapeLike,
+    scale: ArrayLike = 1.0,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -69,11 +69,11 @@ def gamma(
 
 
 def beta(
-    a: Any,
-    b: Any,
-    size: Any = None,
+    a: ArrayLike,
+    b: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -87,10 +87,10 @@ def beta(
 
 
 def chisquare(
-    df: Any,
-    size: Any = None,
+    df: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -104,11 +104,11 @@ def chisquare(
 
 
 def noncentral_chisquare(
-    df: Any,
-    nonc: Any,
-    size: Any = None,
+    df: ArrayLike,
+    nonc: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -122,11 +122,11 @@ def noncentral_chisquare(
 
 
 def f(
-    dfnum: Any,
-    dfden: Any,
-    size: Any = None,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -140,12 +140,12 @@ def f(
 
 
 def noncentral_f(
-    dfnum: Any,
-    dfden: Any,
-    nonc: Any,
-    size: Any = None,
+    dfnum: ArrayLike,
+    dfden: ArrayLike,
+    nonc: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -159,10 +159,10 @@ def noncentral_f(
 
 
 def standard_t(
-    df: Any,
-    size: Any = None,
+    df: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -176,9 +176,9 @@ def standard_t(
 
 
 def standard_cauchy(
-    size: Any = None,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -192,11 +192,11 @@ def standard_cauchy(
 
 
 def laplace(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -210,11 +210,11 @@ def laplace(
 
 
 def logistic(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -228,11 +228,11 @@ def logistic(
 
 
 def gumbel(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -246,11 +246,11 @@ def gumbel(
 
 
 def lognormal(
-    mean: Any = 0.0,
-    sigma: Any = 1.0,
-    size: Any = None,
+    mean: ArrayLike = 0.0,
+    sigma: ArrayLike = 1.0,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -264,10 +264,10 @@ def lognormal(
 
 
 def rayleigh(
-    scale: Any = 1.0,
-    size: Any = None,
+    scale: ArrayLike = 1.0,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -281,10 +281,10 @@ def rayleigh(
 
 
 def weibull(
-    a: Any,
-    size: Any = None,
+    a: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -298,10 +298,10 @@ def weibull(
 
 
 def pareto(
-    a: Any,
-    size: Any = None,
+    a: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -315,10 +315,10 @@ def pareto(
 
 
 def power(
-    a: Any,
-    size: Any = None,
+    a: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -332,12 +332,12 @@ def power(
 
 
 def triangular(
-    left: Any,
-    mode: Any,
-    right: Any,
-    size: Any = None,
+    left: ArrayLike,
+    mode: ArrayLike,
+    right: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -351,11 +351,11 @@ def triangular(
 
 
 def vonmises(
-    mu: Any,
-    kappa: Any,
-    size: Any = None,
+    mu: ArrayLike,
+    kappa: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -369,11 +369,11 @@ def vonmises(
 
 
 def wald(
-    mean: Any,
-    scale: Any,
-    size: Any = None,
+    mean: ArrayLike,
+    scale: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:

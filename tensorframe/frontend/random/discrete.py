@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tensorframe.dtypes import DTypeLike
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.draws import drawn
 from tensorframe.frontend.random.keys import Source
@@ -21,10 +21,10 @@ __all__ = [
 
 
 def poisson(
-    lam: Any = 1.0,
-    size: Any = None,
+    lam: ArrayLike = 1.0,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -38,11 +38,11 @@ def poisson(
 
 
 def binomial(
-    n: Any,
-    p: Any,
-    size: Any = None,
+    n: ArrayLike,
+    p: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -56,11 +56,11 @@ def binomial(
 
 
 def negative_binomial(
-    n: Any,
-    p: Any,
-    size: Any = None,
+    n: ArrayLike,
+    p: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -76,10 +76,10 @@ def negative_binomial(
 
 
 def geometric(
-    p: Any,
-    size: Any = None,
+    p: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -93,12 +93,12 @@ def geometric(
 
 
 def hypergeometric(
-    ngood: Any,
-    nbad: Any,
-    nsample: Any,
-    size: Any = None,
+    ngood: ArrayLike,
+    nbad: ArrayLike,
+    nsample: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -114,10 +114,10 @@ def hypergeometric(
 
 
 def logseries(
-    p: Any,
-    size: Any = None,
+    p: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -131,10 +131,10 @@ def logseries(
 
 
 def zipf(
-    a: Any,
-    size: Any = None,
+    a: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:

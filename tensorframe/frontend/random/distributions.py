@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.dtypes import FLOAT, FORMAT, NARROW, DType, float32, float64
+from tensorframe.dtypes import FLOAT, FORMAT, NARROW, DType, DTypeLike, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted, operand, weakly
@@ -24,14 +25,14 @@ _WORD = 1 << 32
 
 
 def uniform(
-    shape: Any = None,
-    low: Any = 0.0,
-    high: Any = 1.0,
+    shape: ShapeLike | None = None,
+    low: ArrayLike = 0.0,
+    high: ArrayLike = 1.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
-    size: Any = None,
+    size: ShapeLike | None = None,
 ) -> Tensor:
     """Numbers from `low` up to, not including, `high`, all equally likely.
 
@@ -42,31 +43,30 @@ def uniform(
     >>> tfr.random.uniform((2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
-    shape, low, high = _in_our_order(shape, low, high, size)
+    given, lower, upper = _in_our_order(shape, low, high, size)
     target = real_dtype("uniform", dtype)
-    sizes = shape_for("uniform", shape, low, high)
+    sizes = shape_for("uniform", given, lower, upper)
     # as many as the significand holds, so that no fraction rounds up to 1
     bits = FORMAT[target].fraction + 1 if target in NARROW else 24
     result = unit(lanes(positions(sizes, device), _width(target), key), bits)
-    if _is_tensor(low, high) or (low, high) != (0.0, 1.0):
-        if _is_tensor(low, high):
-            _, low, high = weakly((result, low, high))
-        span = high - low
-        result = apply(ADD, low, apply(MULTIPLY, result, span))
+    if _is_tensor(lower, upper) or (lower, upper) != (0.0, 1.0):
+        if _is_tensor(lower, upper):
+            _, lower, upper = weakly((result, lower, upper))
+        result = apply(ADD, lower, apply(MULTIPLY, result, upper - lower))
     return converted(result, target)
 
 
 def normal(
-    shape: Any = None,
-    mean: Any = 0.0,
-    std: Any = 1.0,
+    shape: ShapeLike | None = None,
+    mean: ArrayLike = 0.0,
+    std: ArrayLike = 1.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
-    loc: Any = None,
-    scale: Any = None,
-    size: Any = None,
+    loc: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    size: ShapeLike | None = None,
 ) -> Tensor:
     """Numbers of the normal distribution with this mean and standard deviation.
 
@@ -125,13 +125,13 @@ def _scaled(result: Tensor, shift: Any, scale: Any) -> Tensor:
 
 
 def exponential(
-    shape: Any = None,
-    scale: Any = 1.0,
+    shape: ShapeLike | None = None,
+    scale: ArrayLike = 1.0,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
-    size: Any = None,
+    size: ShapeLike | None = None,
 ) -> Tensor:
     """Numbers of the exponential distribution with mean `scale`: waiting times between independent events.
 
@@ -150,7 +150,11 @@ def exponential(
 
 
 def bernoulli(
-    shape: Any = None, p: Any = 0.5, *, device: OnDevice = None, key: Source = None
+    shape: ShapeLike | None = None,
+    p: ArrayLike = 0.5,
+    *,
+    device: OnDevice = None,
+    key: Source = None,
 ) -> Tensor:
     """True with probability `p` (to a multiple of 2**-24), else False. `p` broadcasts to `shape`.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.parameters import integer
@@ -21,10 +21,10 @@ __all__ = [
 
 
 def dirichlet(
-    alpha: Any,
-    size: Any = None,
+    alpha: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -39,10 +39,10 @@ def dirichlet(
 
 def multinomial(
     n: int,
-    pvals: Any,
-    size: Any = None,
+    pvals: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -66,11 +66,11 @@ def multinomial(
 
 
 def multivariate_hypergeometric(
-    colors: Any,
+    colors: ArrayLike,
     nsample: int,
-    size: Any = None,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
@@ -95,11 +95,11 @@ def multivariate_hypergeometric(
 
 
 def multivariate_normal(
-    mean: Any,
-    cov: Any,
-    size: Any = None,
+    mean: ArrayLike,
+    cov: ArrayLike,
+    size: ShapeLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:

@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import INTEGER, LIMITS, UNSIGNED, DType, as_dtype, float64, int64, uint64
+from tensorframe.dtypes import (
+    INTEGER,
+    LIMITS,
+    UNSIGNED,
+    DType,
+    DTypeLike,
+    as_dtype,
+    float64,
+    int64,
+    uint64,
+)
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.indexing.searching import searchsorted, take, take_along_axis
@@ -36,13 +47,13 @@ _MASK = _WORD - 1
 def integers(
     low: int,
     high: int | None = None,
-    shape: Any = (),
+    shape: ShapeLike = (),
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     endpoint: bool = False,
     device: OnDevice = None,
     key: Source = None,
-    size: Any = None,
+    size: ShapeLike | None = None,
 ) -> Tensor:
     """Integers from `low` up to, not including, `high`; from 0 up to `low` if there is no `high`.
 
@@ -112,7 +123,9 @@ def _upper_half(x: Any, factor: Any) -> Any:
     return x_high * high + (middle >> 32) + (other >> 32)
 
 
-def permutation(x: Any, /, *, axis: int = 0, device: OnDevice = None, key: Source = None) -> Tensor:
+def permutation(
+    x: ArrayLike, /, *, axis: int = 0, device: OnDevice = None, key: Source = None
+) -> Tensor:
     """The integers below `x` in random order, or the slices of a tensor along `axis` in random order.
 
     The order is that of random 64-bit numbers; equal ones (2**-65 n**2 likely) keep their places.
@@ -135,16 +148,16 @@ def _random_order(count: int, device: OnDevice, key: Source) -> Tensor:
 
 
 def choice(
-    a: Any,
+    a: ArrayLike,
     /,
-    shape: Any = (),
+    shape: ShapeLike = (),
     replace: bool = True,
-    p: Any = None,
+    p: ArrayLike | None = None,
     *,
     axis: int = 0,
     device: OnDevice = None,
     key: Source = None,
-    size: Any = None,
+    size: ShapeLike | None = None,
 ) -> Tensor:
     """Random integers below `a`, or random slices of a tensor along `axis`; `size` is NumPy's name of the shape.
 
@@ -156,12 +169,12 @@ def choice(
     >>> tfr.random.choice(np.asarray([10, 20, 30]), 2, p=[0, 1, 0]).tolist()
     [20, 20]
     """
-    whole = isinstance(a, int | np.integer)
-    tensor = None if whole else operand(a)
+    candidates: Any = a
+    tensor = None if isinstance(a, int | np.integer) else operand(a)
     if tensor is not None and not tensor.ndim:
         raise ShapeError("choice: a tensor without axes has no slices to choose from")
     dimension = 0 if tensor is None else normalize_axis("choice", axis, tensor.ndim)
-    count = operator.index(a) if tensor is None else tensor.shape[dimension]
+    count = operator.index(candidates) if tensor is None else tensor.shape[dimension]
     if tensor is not None and device is None:
         device = tensor.device
     sizes = as_shape(shape if size is None else size)
@@ -216,7 +229,7 @@ def _weighted_order(weights: Any, wanted: int, device: OnDevice, key: Source) ->
     return argsort(times / weights)[:wanted]
 
 
-def permuted(x: Any, axis: int | None = None, *, key: Source = None) -> Tensor:
+def permuted(x: ArrayLike, axis: int | None = None, *, key: Source = None) -> Tensor:
     """The elements in random order: of each line along `axis` by itself, of all of them if it is None.
 
     >>> sorted(tfr.random.permuted([[1, 2], [3, 4]], key=tfr.random.key(1)).numpy().ravel().tolist())

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import flip, part_of
@@ -26,7 +27,9 @@ Mode = Literal["full", "same", "valid"]
 __all__ = ["convolve", "correlate", "gradient", "trapezoid"]
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
+def trapezoid(
+    y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+) -> Tensor:
     """Integral of samples `y` along `axis` by the trapezoidal rule.
 
     `x` holds the sample points, 1-d along the axis or in the shape of `y`; without it they are `dx` apart. Integers
@@ -37,8 +40,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     """
     (values,) = floating(y)
     along = normalize_axis("trapezoid", axis, values.ndim)
-    dx = dx if is_number(dx) else beside(values, dx)
-    steps = dx if x is None else _steps(beside(values, x), values, along)
+    width: Any = dx if is_number(dx) else beside(values, dx)
+    steps = width if x is None else _steps(beside(values, x), values, along)
     return total(steps * _neighbours(values, along) / 2.0, axis=along)
 
 
@@ -84,7 +87,7 @@ def _distances(points: Tensor, axis: int, dtype: DType) -> Tensor:
     )
 
 
-def gradient(f: Any, *spacing: Any, axis: Axis = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *spacing: ArrayLike, axis: Axis = None, edge_order: int = 1) -> Any:
     """Derivatives of samples along `axis`: central differences inside, one-sided ones at the two ends.
 
     `spacing` is one number for all axes, or one number or 1-d tensor of sample points per axis. Gives one tensor
@@ -183,7 +186,7 @@ def _at_ends(values: Tensor, axis: int, first: Any, last: Any) -> tuple[Tensor, 
     )
 
 
-def convolve(a: Any, v: Any, mode: Mode = "full") -> Tensor:
+def convolve(a: ArrayLike, v: ArrayLike, mode: Mode = "full") -> Tensor:
     """Discrete convolution of two vectors: sums of products, one of them reversed and shifted along the other.
 
     `mode` is "full" (n + m - 1 elements: wherever the two overlap), "same" (as many as the longer one has, the
@@ -202,7 +205,7 @@ def convolve(a: Any, v: Any, mode: Mode = "full") -> Tensor:
     return call(CONVOLVE, long, short, attrs=(mode,))
 
 
-def correlate(a: Any, v: Any, mode: Mode = "valid") -> Tensor:
+def correlate(a: ArrayLike, v: ArrayLike, mode: Mode = "valid") -> Tensor:
     """Cross-correlation of two vectors: sums of products, the conjugate of one shifted along the other.
 
     `mode` is that of `convolve`.

@@ -7,6 +7,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType, DTypeLike
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.limits import clip
 from tensorframe.frontend.manipulation.diagonals import diagonal
@@ -57,13 +58,13 @@ def _weights(fweights: Any, aweights: Any, count: int, dtype: DType) -> Tensor |
 
 
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
     *,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
@@ -102,7 +103,7 @@ def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) ->
 
 
 def corrcoef(
-    x: Any, y: Any = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
+    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
 ) -> Tensor:
     """Matrix of the correlation coefficients of variables: their covariance over their standard deviations.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorframe.dtypes import BOOL
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of, ravel
@@ -18,7 +19,13 @@ from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
 __all__ = ["diff", "ediff1d"]
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> Tensor:
     """Return the differences of neighbours along `axis`, `n` times over; of bools, whether neighbours differ.
 
     `prepend` and `append` are joined to `a` first; a number or 0-d tensor stands for one more place. Unsigned
@@ -60,7 +67,9 @@ def _differences(tensor: Tensor, axis: int) -> Tensor:
     return apply(op, part_of(tensor, axis, 1, size), part_of(tensor, axis, 0, size))
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> Tensor:
     """Return the differences of neighbours in the flattened `ary`, with `to_begin` and `to_end` around them.
 
     >>> tfr.ediff1d(tfr.asarray([1, 4, 9]), to_end=0).tolist()

@@ -8,6 +8,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import DTypeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.outputs import Output, delivered
@@ -73,13 +74,13 @@ def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) 
 
 
 def sum(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Sum along `axis`: an axis, a tuple of axes, or None for all; 0 where there are no elements.
 
@@ -96,13 +97,13 @@ def sum(
 
 
 def prod(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Product along `axis`: an axis, a tuple of axes, or None for all; 1 where there are no elements.
 
@@ -117,12 +118,12 @@ def prod(
 
 
 def max(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Largest element along `axis`, NaN if any is NaN.
 
@@ -140,12 +141,12 @@ def max(
 
 
 def min(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Smallest element along `axis`, NaN if any is NaN.
 
@@ -162,7 +163,7 @@ def min(
     return _reduced(row.MIN, tensor, axis, keepdims, out, initial, where)
 
 
-def ptp(a: Any, axis: Axis = None, out: Output = None, keepdims: bool = False) -> Tensor:
+def ptp(a: ArrayLike, axis: Axis = None, out: Output = None, keepdims: bool = False) -> Tensor:
     """Largest minus smallest element along `axis` (peak to peak), in the dtype of `a`.
 
     >>> tfr.ptp(tfr.asarray([3, 9, 4])).item()
@@ -177,7 +178,12 @@ def ptp(a: Any, axis: Axis = None, out: Output = None, keepdims: bool = False) -
 
 
 def any(
-    a: Any, axis: Axis = None, out: Output = None, keepdims: bool = False, *, where: Any = True
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Output = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Whether any element along `axis` is true, that is not zero (NaN is true); False where there are none.
 
@@ -190,7 +196,12 @@ def any(
 
 
 def all(
-    a: Any, axis: Axis = None, out: Output = None, keepdims: bool = False, *, where: Any = True
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Output = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Whether all elements along `axis` are true, that is not zero (NaN is true); True where there are none.
 
@@ -202,7 +213,9 @@ def all(
     return _reduced(row.ALL_TRUE, operand(a), axis, keepdims, out, where=where)
 
 
-def argmax(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
+def argmax(
+    a: ArrayLike, axis: Axis = None, out: Output = None, *, keepdims: bool = False
+) -> Tensor:
     """Position (int64) of the first largest element along `axis`, of the first NaN if there is one.
 
     None, or several axes, count positions in C order over these axes. Complex numbers have the order of `max`.
@@ -214,7 +227,9 @@ def argmax(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = Fa
     return _reduced(row.ARGMAX, operand(a), axis, keepdims, out)
 
 
-def argmin(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
+def argmin(
+    a: ArrayLike, axis: Axis = None, out: Output = None, *, keepdims: bool = False
+) -> Tensor:
     """Position (int64) of the first smallest element along `axis`, of the first NaN if there is one.
 
     None, or several axes, count positions in C order over these axes. Complex numbers have the order of `max`.

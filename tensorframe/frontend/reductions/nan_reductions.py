@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DTypeLike
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted, operand, widened
 from tensorframe.frontend.outputs import Output, delivered
@@ -53,13 +54,13 @@ def _as(x: Any, dtype: DTypeLike | None) -> Tensor:
 
 
 def nansum(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Sum along `axis` of the elements that are not NaN; 0 where there are none. Dtypes as for `sum`.
 
@@ -70,13 +71,13 @@ def nansum(
 
 
 def nanprod(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Product along `axis` of the elements that are not NaN; 1 where there are none. Dtypes as for `sum`.
 
@@ -87,7 +88,7 @@ def nanprod(
 
 
 def nancumsum(
-    a: Any, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
 ) -> Tensor:
     """Sums of the elements that are not NaN up to each position; None runs through all elements in C order.
 
@@ -125,12 +126,12 @@ def _complex_extreme(plain: Callable[..., Tensor], x: Tensor, axis: Axis, keepdi
 
 
 def nanmax(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Largest element along `axis` that is not NaN; NaN where all are. Errors as for `max`.
 
@@ -143,12 +144,12 @@ def nanmax(
 
 
 def nanmin(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: Output = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: ArrayLike | None = None,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Smallest element along `axis` that is not NaN; NaN where all are. Errors as for `min`.
 
@@ -160,7 +161,9 @@ def nanmin(
     )
 
 
-def nanargmax(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
+def nanargmax(
+    a: ArrayLike, axis: Axis = None, out: Output = None, *, keepdims: bool = False
+) -> Tensor:
     """Position (int64) of the first largest element along `axis` that is not NaN; 0 where all are NaN.
 
     >>> tfr.nanargmax(tfr.asarray([1.0, tfr.nan, 2.0])).item()
@@ -169,7 +172,9 @@ def nanargmax(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool =
     return reductions.argmax(_filled(a, -math.inf), axis, out, keepdims=keepdims)
 
 
-def nanargmin(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
+def nanargmin(
+    a: ArrayLike, axis: Axis = None, out: Output = None, *, keepdims: bool = False
+) -> Tensor:
     """Position (int64) of the first smallest element along `axis` that is not NaN; 0 where all are NaN.
 
     >>> tfr.nanargmin(tfr.asarray([tfr.nan, 1.0, 2.0])).item()
@@ -185,7 +190,7 @@ def _present(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
 
 
 def nancumprod(
-    a: Any, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
 ) -> Tensor:
     """Products of the elements up to each position along `axis`, NaN taken for 1. Arguments as for `cumprod`.
 
@@ -196,13 +201,13 @@ def nancumprod(
 
 
 def nanmean(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Mean along `axis` of the elements that are not NaN; NaN where there are none. Dtypes as for `mean`.
 
@@ -233,15 +238,15 @@ def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool, centre: 
 
 
 def nanvar(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     ddof: float = 0.0,
     keepdims: bool = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: ArrayLike = True,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """Variance along `axis` of the elements that are not NaN; NaN where there are too few. Arguments as for `var`.
@@ -265,15 +270,15 @@ def nanvar(
 
 
 def nanstd(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     ddof: float = 0.0,
     keepdims: bool = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: ArrayLike = True,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """Standard deviation along `axis` of the elements that are not NaN: the square root of `nanvar`.

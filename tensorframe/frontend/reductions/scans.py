@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorframe.dtypes import COMPLEX, DTypeLike
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import accumulated, flattened
 from tensorframe.frontend.outputs import Output, delivered
@@ -39,7 +38,7 @@ def scanned(op: Op, x: Tensor, axis: int | None, *, start: int | None) -> Tensor
 
 
 def cumulative_sum(
-    x: Any,
+    x: ArrayLike,
     /,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
@@ -59,7 +58,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any,
+    x: ArrayLike,
     /,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
@@ -79,7 +78,7 @@ def cumulative_prod(
 
 
 def cumsum(
-    a: Any, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
 ) -> Tensor:
     """Sums of the elements up to each position along `axis`; None runs through all elements in C order.
 
@@ -92,7 +91,7 @@ def cumsum(
 
 
 def cumprod(
-    a: Any, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
 ) -> Tensor:
     """Products of the elements up to each position along `axis`; None runs through all elements in C order.
 

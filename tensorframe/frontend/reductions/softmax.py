@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import at_full_precision, converted, operand, widened
 from tensorframe.frontend.reductions.elementary import Axis
@@ -30,7 +31,7 @@ def _recorded(op: Op, x: Any, axis: Axis, *attrs: Any) -> Tensor:
     return converted(call(op, widened(tensor), attrs=(axes, *attrs)), dtype)
 
 
-def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
+def softmax(x: ArrayLike, /, axis: Axis = -1) -> Tensor:
     """Exponentials of `x` along `axis`, scaled to sum to one.
 
     Shape and dtype are those of `x` (real floating, else DTypeError). Stable: the maximum is subtracted first.
@@ -42,7 +43,7 @@ def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
     return _recorded(SOFTMAX, x, axis)
 
 
-def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
+def log_softmax(x: ArrayLike, /, axis: Axis = -1) -> Tensor:
     """Logarithm of `softmax`, accurate where softmax is nearly 0 or 1; arguments and special cases are the same.
 
     >>> tfr.log_softmax(tfr.asarray([0.0, 1000.0])).tolist()
@@ -51,7 +52,7 @@ def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
     return _recorded(LOG_SOFTMAX, x, axis)
 
 
-def logsumexp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def logsumexp(x: ArrayLike, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials along `axis` (None: of all), without overflow on the way.
 
     Real floating dtypes, else DTypeError. An axis of -inf only, or without elements, gives -inf; NaN gives NaN.

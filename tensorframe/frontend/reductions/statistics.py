@@ -10,6 +10,7 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.dtypes import DType, DTypeLike
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.operands import (
     at_full_precision,
@@ -48,13 +49,13 @@ def working_dtype(dtype: DType) -> DType:
 
 
 def mean(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Tensor:
     """Arithmetic mean along `axis`: an axis, a tuple of axes, or None for all; NaN where there are no elements.
 
@@ -114,15 +115,15 @@ def _variance(
 
 
 def var(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     ddof: float = 0.0,
     keepdims: bool = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: ArrayLike = True,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """Variance along `axis`: squared deviations from the mean, summed and divided by n - `ddof`.
@@ -152,15 +153,15 @@ def var(
 
 
 def std(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
     out: Output = None,
     ddof: float = 0.0,
     keepdims: bool = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: ArrayLike = True,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Tensor:
     """Standard deviation along `axis`: the square root of `var`, with the same arguments and dtypes.
@@ -175,9 +176,9 @@ def std(
 
 
 def average(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     returned: bool = False,
     *,
     keepdims: bool = False,

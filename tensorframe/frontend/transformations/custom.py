@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tensorframe.dtypes import FLOATING
 from tensorframe.errors import GradientError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
@@ -24,7 +25,7 @@ from tensorframe.transform.segments import segment
 __all__ = ["custom_gradient", "stop_gradient"]
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: ArrayLike) -> Any:
     """Return the same values, of a tensor or a tree of them, which gradients count as constant.
 
     >>> tfr.grad(lambda x: x * tfr.stop_gradient(x))(3.0).item()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import operand, reshaped
 from tensorframe.frontend.parameters import choice, flag
@@ -67,7 +68,7 @@ def _of(op: Op, name: str, input: Any, **numbers: Any) -> Tensor:
     return apply(op, tensor, *[real_number(name, *named) for named in numbers.items()])
 
 
-def relu(input: Any) -> Tensor:
+def relu(input: ArrayLike) -> Tensor:
     """The elements, negative ones replaced by 0. The slope at 0 is 0.
 
     >>> tfr.nn.functional.relu(tfr.asarray([-1.0, 2.0])).tolist()
@@ -76,7 +77,7 @@ def relu(input: Any) -> Tensor:
     return _of(_RELU, "relu", input)
 
 
-def relu6(input: Any) -> Tensor:
+def relu6(input: ArrayLike) -> Tensor:
     """The elements, limited to 0 and 6.
 
     >>> tfr.nn.functional.relu6(tfr.asarray([-1.0, 2.0, 8.0])).tolist()
@@ -85,7 +86,7 @@ def relu6(input: Any) -> Tensor:
     return _of(rows.HARDTANH, "relu6", input, low=0.0, high=6.0)
 
 
-def leaky_relu(input: Any, negative_slope: float = 0.01) -> Tensor:
+def leaky_relu(input: ArrayLike, negative_slope: float = 0.01) -> Tensor:
     """The elements, negative ones times `negative_slope`.
 
     >>> tfr.nn.functional.leaky_relu(tfr.asarray([-2.0, 2.0]), 0.5).tolist()
@@ -94,7 +95,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Tensor:
     return _of(rows.LEAKY_RELU, "leaky_relu", input, negative_slope=negative_slope)
 
 
-def prelu(input: Any, weight: Any) -> Tensor:
+def prelu(input: ArrayLike, weight: ArrayLike) -> Tensor:
     """`leaky_relu` with a slope that is learned: `weight` has one for all, or one for each channel (axis 1).
 
     Source: K. He, X. Zhang, S. Ren and J. Sun, "Delving deep into rectifiers", arXiv 1502.01852.
@@ -114,7 +115,7 @@ def prelu(input: Any, weight: Any) -> Tensor:
 
 
 def rrelu(
-    input: Any,
+    input: ArrayLike,
     lower: float = 1.0 / 8,
     upper: float = 1.0 / 3,
     training: bool = False,
@@ -134,7 +135,7 @@ def rrelu(
     return apply(rows.LEAKY_RELU, tensor, slope)
 
 
-def elu(input: Any, alpha: float = 1.0) -> Tensor:
+def elu(input: ArrayLike, alpha: float = 1.0) -> Tensor:
     """The elements, negative ones as `alpha * (exp(x) - 1)`.
 
     Source: D.-A. Clevert, T. Unterthiner and S. Hochreiter, "Exponential linear units", arXiv 1511.07289.
@@ -145,7 +146,7 @@ def elu(input: Any, alpha: float = 1.0) -> Tensor:
     return _of(rows.ELU, "elu", input, alpha=alpha)
 
 
-def celu(input: Any, alpha: float = 1.0) -> Tensor:
+def celu(input: ArrayLike, alpha: float = 1.0) -> Tensor:
     """The elements, negative ones as `alpha * (exp(x / alpha) - 1)`: without a kink, whatever `alpha` is.
 
     Source: J. T. Barron, "Continuously differentiable exponential linear units", arXiv 1704.07483.
@@ -159,7 +160,7 @@ def celu(input: Any, alpha: float = 1.0) -> Tensor:
     return _of(rows.CELU, "celu", input, alpha=scale)
 
 
-def selu(input: Any) -> Tensor:
+def selu(input: ArrayLike) -> Tensor:
     """`elu` with the two constants that bring mean and variance of activations to 0 and 1.
 
     Source: G. Klambauer et al., "Self-normalizing neural networks", arXiv 1706.02515.
@@ -170,7 +171,7 @@ def selu(input: Any) -> Tensor:
     return _of(rows.SELU, "selu", input)
 
 
-def gelu(input: Any, approximate: str = "none") -> Tensor:
+def gelu(input: ArrayLike, approximate: str = "none") -> Tensor:
     """`x` times the normal distribution function of `x`; with `approximate="tanh"`, by a hyperbolic tangent.
 
     Source: D. Hendrycks and K. Gimpel, "Gaussian error linear units", arXiv 1606.08415.
@@ -182,7 +183,7 @@ def gelu(input: Any, approximate: str = "none") -> Tensor:
     return _of(_GELU if how == "none" else rows.GELU_TANH, "gelu", input)
 
 
-def silu(input: Any) -> Tensor:
+def silu(input: ArrayLike) -> Tensor:
     """`x * sigmoid(x)`, also called swish.
 
     >>> tfr.nn.functional.silu(tfr.asarray([0.0, 100.0])).tolist()
@@ -191,7 +192,7 @@ def silu(input: Any) -> Tensor:
     return _of(_SILU, "silu", input)
 
 
-def mish(input: Any) -> Tensor:
+def mish(input: ArrayLike) -> Tensor:
     """`x * tanh(softplus(x))`.
 
     Source: D. Misra, "Mish: a self regularized non-monotonic activation function", arXiv 1908.08681.
@@ -202,7 +203,7 @@ def mish(input: Any) -> Tensor:
     return _of(rows.MISH, "mish", input)
 
 
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+def softplus(input: ArrayLike, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` is above `threshold`.
 
     >>> tfr.nn.functional.softplus(tfr.asarray([-1000.0, 1000.0]), beta=2.0).tolist()
@@ -211,7 +212,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     return _of(rows.SOFTPLUS, "softplus", input, beta=beta, threshold=threshold)
 
 
-def softsign(input: Any) -> Tensor:
+def softsign(input: ArrayLike) -> Tensor:
     """`x / (1 + |x|)`.
 
     >>> tfr.nn.functional.softsign(tfr.asarray([-1.0, 3.0])).tolist()
@@ -220,7 +221,7 @@ def softsign(input: Any) -> Tensor:
     return _of(_SOFTSIGN, "softsign", input)
 
 
-def tanh(input: Any) -> Tensor:
+def tanh(input: ArrayLike) -> Tensor:
     """Hyperbolic tangent.
 
     >>> tfr.nn.functional.tanh(tfr.asarray([0.0, 100.0])).tolist()
@@ -229,7 +230,7 @@ def tanh(input: Any) -> Tensor:
     return _of(_TANH, "tanh", input)
 
 
-def sigmoid(input: Any) -> Tensor:
+def sigmoid(input: ArrayLike) -> Tensor:
     """`1 / (1 + exp(-x))`.
 
     >>> tfr.nn.functional.sigmoid(tfr.asarray([0.0, 100.0])).tolist()
@@ -238,7 +239,7 @@ def sigmoid(input: Any) -> Tensor:
     return _of(_SIGMOID, "sigmoid", input)
 
 
-def logsigmoid(input: Any) -> Tensor:
+def logsigmoid(input: ArrayLike) -> Tensor:
     """Logarithm of `sigmoid`, accurate where that is nearly 0 or 1.
 
     >>> tfr.nn.functional.logsigmoid(tfr.asarray([-1000.0])).tolist()
@@ -247,7 +248,7 @@ def logsigmoid(input: Any) -> Tensor:
     return _of(_LOG_SIGMOID, "logsigmoid", input)
 
 
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+def hardtanh(input: ArrayLike, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """The elements, limited to `min_val` and `max_val`.
 
     >>> tfr.nn.functional.hardtanh(tfr.asarray([-3.0, 0.5])).tolist()
@@ -260,7 +261,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     return _of(rows.HARDTANH, "hardtanh", input, min_val=low, max_val=high)
 
 
-def hardsigmoid(input: Any) -> Tensor:
+def hardsigmoid(input: ArrayLike) -> Tensor:
     """A line from 0 at -3 to 1 at 3, constant beyond.
 
     >>> tfr.nn.functional.hardsigmoid(tfr.asarray([-4.0, 0.0, 4.0])).tolist()
@@ -269,7 +270,7 @@ def hardsigmoid(input: Any) -> Tensor:
     return _of(rows.HARDSIGMOID, "hardsigmoid", input)
 
 
-def hardswish(input: Any) -> Tensor:
+def hardswish(input: ArrayLike) -> Tensor:
     """`x * hardsigmoid(x)`.
 
     Source: A. Howard et al., "Searching for MobileNetV3", arXiv 1905.02244.
@@ -280,7 +281,7 @@ def hardswish(input: Any) -> Tensor:
     return _of(rows.HARDSWISH, "hardswish", input)
 
 
-def tanhshrink(input: Any) -> Tensor:
+def tanhshrink(input: ArrayLike) -> Tensor:
     """`x - tanh(x)`.
 
     >>> tfr.nn.functional.tanhshrink(tfr.asarray([0.0, 100.0])).tolist()
@@ -289,7 +290,7 @@ def tanhshrink(input: Any) -> Tensor:
     return _of(rows.TANHSHRINK, "tanhshrink", input)
 
 
-def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
+def softshrink(input: ArrayLike, lambd: float = 0.5) -> Tensor:
     """The elements, nearer to 0 by `lambd`, but not beyond it.
 
     >>> tfr.nn.functional.softshrink(tfr.asarray([-2.0, 0.25])).tolist()
@@ -298,7 +299,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
     return _of(rows.SOFTSHRINK, "softshrink", input, lambd=_not_negative("softshrink", lambd))
 
 
-def hardshrink(input: Any, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: ArrayLike, lambd: float = 0.5) -> Tensor:
     """The elements, those from `-lambd` to `lambd` replaced by 0.
 
     >>> tfr.nn.functional.hardshrink(tfr.asarray([-2.0, 0.25])).tolist()
@@ -314,7 +315,7 @@ def _not_negative(name: str, lambd: Any) -> Any:
     return bound
 
 
-def threshold(input: Any, threshold: float, value: float) -> Tensor:
+def threshold(input: ArrayLike, threshold: float, value: float) -> Tensor:
     """The elements, those not above `threshold` replaced by `value`.
 
     >>> tfr.nn.functional.threshold(tfr.asarray([0.25, 0.75]), 0.5, 9.0).tolist()
@@ -323,7 +324,7 @@ def threshold(input: Any, threshold: float, value: float) -> Tensor:
     return _of(rows.THRESHOLD, "threshold", input, threshold=threshold, value=value)
 
 
-def glu(input: Any, dim: int = -1) -> Tensor:
+def glu(input: ArrayLike, dim: int = -1) -> Tensor:
     """The first half along `dim` times the sigmoid of the second half; ShapeError for an odd size.
 
     Source: Y. N. Dauphin et al., "Language modeling with gated convolutional networks", arXiv 1612.08083.
@@ -335,7 +336,7 @@ def glu(input: Any, dim: int = -1) -> Tensor:
     return apply(MULTIPLY, first, apply(_SIGMOID, second))
 
 
-def swiglu(input: Any, dim: int = -1) -> Tensor:
+def swiglu(input: ArrayLike, dim: int = -1) -> Tensor:
     """`silu` of the first half along `dim` times the second half; ShapeError for an odd size.
 
     Source: N. Shazeer, "GLU variants improve transformer", arXiv 2002.05202.
@@ -363,7 +364,7 @@ def _halves(name: str, input: Any, dim: int) -> tuple[Tensor, Tensor]:
     return first, second
 
 
-def softmax(input: Any, dim: int = -1) -> Tensor:
+def softmax(input: ArrayLike, dim: int = -1) -> Tensor:
     """Exponentials of `input` along `dim`, scaled to sum to one: `tfr.softmax` under PyTorch's argument names.
 
     Shape and dtype are those of `input` (real floating, else DTypeError).
@@ -374,7 +375,7 @@ def softmax(input: Any, dim: int = -1) -> Tensor:
     return reductions.softmax(input, axis=dim)
 
 
-def log_softmax(input: Any, dim: int = -1) -> Tensor:
+def log_softmax(input: ArrayLike, dim: int = -1) -> Tensor:
     """Logarithm of `softmax`, accurate where softmax is nearly 0 or 1; arguments are the same.
 
     >>> tfr.nn.functional.log_softmax(tfr.asarray([0.0, 1000.0]), dim=0).tolist()
@@ -383,7 +384,7 @@ def log_softmax(input: Any, dim: int = -1) -> Tensor:
     return reductions.log_softmax(input, axis=dim)
 
 
-def softmin(input: Any, dim: int = -1) -> Tensor:
+def softmin(input: ArrayLike, dim: int = -1) -> Tensor:
     """`softmax` of the negated elements: the smallest has the largest share.
 
     >>> tfr.nn.functional.softmin(tfr.asarray([0.0, 0.0]), dim=0).tolist()
@@ -393,7 +394,7 @@ def softmin(input: Any, dim: int = -1) -> Tensor:
 
 
 def gumbel_softmax(
-    logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1, *, key: Source = None
+    logits: ArrayLike, tau: float = 1.0, hard: bool = False, dim: int = -1, *, key: Source = None
 ) -> Tensor:
     """A random choice along `dim` with probabilities `softmax(logits)`, softened so that it has a gradient.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import (
     converted,
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: ArrayLike, output_size: ShapeLike) -> Tensor:
     """Means of `output_size` parts of signals of shape (..., channels, positions); see `adaptive_avg_pool2d`.
 
     >>> tfr.nn.functional.adaptive_avg_pool1d(tfr.asarray([[1.0, 3.0, 5.0]]), 2).tolist()
@@ -50,7 +51,7 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Tensor:
     return _means("adaptive_avg_pool1d", 1, input, output_size)
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: ArrayLike, output_size: ShapeLike) -> Tensor:
     """Means of parts of images of shape (examples, channels, height, width), or without examples.
 
     `output_size` is how many parts there are along each axis: one number for all, or one each, None for as many as
@@ -62,7 +63,7 @@ def adaptive_avg_pool2d(input: Any, output_size: Any) -> Tensor:
     return _means("adaptive_avg_pool2d", 2, input, output_size)
 
 
-def adaptive_avg_pool3d(input: Any, output_size: Any) -> Tensor:
+def adaptive_avg_pool3d(input: ArrayLike, output_size: ShapeLike) -> Tensor:
     """Means of parts of volumes of shape (..., channels, depth, height, width); see `adaptive_avg_pool2d`.
 
     >>> tfr.nn.functional.adaptive_avg_pool3d(tfr.ones((8, 4, 6, 6)), 2).shape
@@ -71,7 +72,9 @@ def adaptive_avg_pool3d(input: Any, output_size: Any) -> Tensor:
     return _means("adaptive_avg_pool3d", 3, input, output_size)
 
 
-def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(
+    input: ArrayLike, output_size: ShapeLike, return_indices: bool = False
+) -> Any:
     """Largest elements of `output_size` parts of signals; see `adaptive_max_pool2d`.
 
     >>> tfr.nn.functional.adaptive_max_pool1d(tfr.asarray([[1.0, 3.0, 5.0]]), 2).tolist()
@@ -80,7 +83,9 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
     return _extremes("adaptive_max_pool1d", 1, input, output_size, return_indices)
 
 
-def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(
+    input: ArrayLike, output_size: ShapeLike, return_indices: bool = False
+) -> Any:
     """Largest elements of parts of images; shapes and parts as for `adaptive_avg_pool2d`.
 
     With `return_indices`, the pair of the result and the positions in the flattened image, int64.
@@ -91,7 +96,9 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
     return _extremes("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
-def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(
+    input: ArrayLike, output_size: ShapeLike, return_indices: bool = False
+) -> Any:
     """Largest elements of parts of volumes; see `adaptive_max_pool2d`.
 
     >>> tfr.nn.functional.adaptive_max_pool3d(tfr.ones((8, 4, 6, 6)), 2).shape

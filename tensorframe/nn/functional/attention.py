@@ -11,6 +11,7 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import FLOAT, int32, uint32
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.searching import where
@@ -35,10 +36,10 @@ _MANY = 1 << 20
 
 
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    attn_mask: ArrayLike | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,

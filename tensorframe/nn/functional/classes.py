@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorframe.dtypes import BOOL, INTEGER, int64
 from tensorframe.errors import DTypeError, IndexingError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.selection import index_node
@@ -93,8 +94,8 @@ def positions(labels: Tensor, classes: int) -> Tensor:
 
 
 def embedding(
-    input: Any,
-    weight: Any,
+    input: ArrayLike,
+    weight: ArrayLike,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
@@ -162,7 +163,7 @@ def _with_gradient_of(values: Tensor, other: Tensor) -> Tensor:
     return apply(ADD, call(STOP_GRADIENT, values), other - call(STOP_GRADIENT, other))
 
 
-def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
+def one_hot(tensor: ArrayLike, num_classes: int = -1) -> Tensor:
     """Vectors of zeros with a one at each number of `tensor`, along a new last axis of `num_classes`.
 
     The dtype is int64. Without `num_classes`, one more than the largest number, which is computed at once.

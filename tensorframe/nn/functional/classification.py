@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import converted, operand, reshaped, widened
 from tensorframe.frontend.parameters import choice, integer, number
@@ -40,9 +41,9 @@ _SOFTPLUS = find("softplus")
 
 
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: ArrayLike,
+    target: ArrayLike,
+    weight: ArrayLike | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
@@ -80,9 +81,9 @@ def cross_entropy(
 
 
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: ArrayLike,
+    target: ArrayLike,
+    weight: ArrayLike | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
@@ -104,7 +105,7 @@ def nll_loss(
 
 
 def binary_cross_entropy(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean"
+    input: ArrayLike, target: ArrayLike, weight: ArrayLike | None = None, reduction: str = "mean"
 ) -> Tensor:
     """`-(target * log(input) + (1 - target) * log(1 - input))`, for probabilities from 0 to 1.
 
@@ -121,11 +122,11 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: ArrayLike,
+    target: ArrayLike,
+    weight: ArrayLike | None = None,
     reduction: str = "mean",
-    pos_weight: Any = None,
+    pos_weight: ArrayLike | None = None,
 ) -> Tensor:
     """`binary_cross_entropy` of `sigmoid(input)`, accurate for scores of any size.
 
@@ -148,11 +149,11 @@ def binary_cross_entropy_with_logits(
 
 
 def multi_margin_loss(
-    input: Any,
-    target: Any,
+    input: ArrayLike,
+    target: ArrayLike,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
+    weight: ArrayLike | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """By how much scores of wrong classes exceed that of the right one less `margin`, to the power `p`: their mean.

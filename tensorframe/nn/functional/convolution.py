@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorframe.dtypes import BOOL
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import beside_matmul, permuted, promoted, reshaped
 from tensorframe.frontend.parameters import integer, integers
@@ -31,9 +32,9 @@ _AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
 
 
 def conv1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
     stride: Size = 1,
     padding: Size | str = 0,
     dilation: Size = 1,
@@ -51,9 +52,9 @@ def conv1d(
 
 
 def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
     stride: Size = 1,
     padding: Size | str = 0,
     dilation: Size = 1,
@@ -97,9 +98,9 @@ def conv2d(
 
 
 def conv3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
     stride: Size = 1,
     padding: Size | str = 0,
     dilation: Size = 1,
@@ -116,9 +117,9 @@ def conv3d(
 
 
 def conv_transpose1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
     stride: Size = 1,
     padding: Size = 0,
     output_padding: Size = 0,
@@ -148,9 +149,9 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
     stride: Size = 1,
     padding: Size = 0,
     output_padding: Size = 0,
@@ -214,9 +215,9 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
     stride: Size = 1,
     padding: Size = 0,
     output_padding: Size = 0,

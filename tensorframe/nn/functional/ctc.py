@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import int64
 from tensorframe.errors import IndexingError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.selection import index_node
 from tensorframe.frontend.manipulation.joining import concat
@@ -31,10 +32,10 @@ __all__ = ["ctc_loss"]
 
 
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: ArrayLike,
+    targets: ArrayLike,
+    input_lengths: ArrayLike,
+    target_lengths: ArrayLike,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.parameters import flag
@@ -24,7 +25,9 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
 _SELU_LIMIT = -1.0507009873554805 * 1.6732632423543772
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Source = None) -> Tensor:
+def dropout(
+    input: ArrayLike, p: float = 0.5, training: bool = True, *, key: Source = None
+) -> Tensor:
     """Zero in the place of each element with probability `p`, all others over `1 - p`; without `training`, the input.
 
     Shape and dtype are those of `input` (real floating). `key` is that of `tfr.random`: the same key drops the same
@@ -40,7 +43,9 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, key: Source = 
     return _dropped("dropout", tensor, tensor.shape, p, training, key)
 
 
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, *, key: Source = None) -> Tensor:
+def dropout1d(
+    input: ArrayLike, p: float = 0.5, training: bool = True, *, key: Source = None
+) -> Tensor:
     """Drop whole channels of shape (positions,), where `dropout` drops elements; `input` is (..., channels, positions).
 
     >>> tfr.nn.functional.dropout1d(tfr.ones((1, 3, 2)), key=tfr.random.key(3)).tolist()
@@ -49,7 +54,9 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, *, key: Source 
     return _channels_dropped("dropout1d", input, 1, p, training, key)
 
 
-def dropout2d(input: Any, p: float = 0.5, training: bool = True, *, key: Source = None) -> Tensor:
+def dropout2d(
+    input: ArrayLike, p: float = 0.5, training: bool = True, *, key: Source = None
+) -> Tensor:
     """Drop whole channels of shape (height, width), where `dropout` drops elements.
 
     `input` is (..., channels, height, width).
@@ -60,7 +67,9 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, *, key: Source 
     return _channels_dropped("dropout2d", input, 2, p, training, key)
 
 
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, *, key: Source = None) -> Tensor:
+def dropout3d(
+    input: ArrayLike, p: float = 0.5, training: bool = True, *, key: Source = None
+) -> Tensor:
     """Drop whole channels of shape (depth, height, width), where `dropout` drops elements.
 
     `input` is (..., channels, depth, height, width).
@@ -72,7 +81,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, *, key: Source 
 
 
 def alpha_dropout(
-    input: Any, p: float = 0.5, training: bool = False, *, key: Source = None
+    input: ArrayLike, p: float = 0.5, training: bool = False, *, key: Source = None
 ) -> Tensor:
     """Drop elements to what `selu` tends to, and scale all so that mean 0 and variance 1 stay what they are.
 

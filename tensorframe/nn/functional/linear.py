@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.linalg.einstein_summation import einsum
 from tensorframe.frontend.operands import beside_matmul, operand, permuted, promoted
@@ -18,7 +19,7 @@ from tensorframe.ops.elementwise import ADD
 __all__ = ["bilinear", "linear"]
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
+def linear(input: ArrayLike, weight: Any, bias: ArrayLike | None = None) -> Tensor:
     """`input @ weight.T + bias`: for each row of `weight`, the sum of the features weighted by it.
 
     Shapes (..., in), (out, in) and (out,) give (..., out); a `weight` of shape (in,) gives (...). Numeric dtypes, which
@@ -47,7 +48,9 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     return _with_bias("linear", result, bias, weights.shape[:-1])
 
 
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Tensor:
+def bilinear(
+    input1: ArrayLike, input2: ArrayLike, weight: ArrayLike, bias: ArrayLike | None = None
+) -> Tensor:
     """`x1 @ weight[k] @ x2 + bias[k]` for each k, of the last axes of both inputs.
 
     Shapes (..., in1), (..., in2), (out, in1, in2) and (out,) give (..., out).

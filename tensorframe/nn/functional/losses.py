@@ -6,6 +6,7 @@ from math import log, pi
 from typing import Any
 
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import operand, promoted, widened
 from tensorframe.frontend.parameters import flag, number
@@ -66,7 +67,7 @@ _SOFTPLUS = find("softplus")
 _LEAST_SQUARE = 1e-12
 
 
-def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+def mse_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Tensor:
     """Squared differences. `target` has the shape of `input`, or broadcasts to it (else ShapeError).
 
     `reduction` is "none", "sum" or "mean". Real floating dtypes; half precision computes in float32.
@@ -80,7 +81,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
     return as_given(reduced(losses, how), x.dtype)
 
 
-def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+def l1_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Tensor:
     """Absolute differences; arguments as for `mse_loss`.
 
     >>> tfr.nn.functional.l1_loss(tfr.asarray([1.0, 2.0]), tfr.asarray([1.0, 4.0])).item()
@@ -92,7 +93,9 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
     return as_given(reduced(losses, how), x.dtype)
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+def huber_loss(
+    input: ArrayLike, target: ArrayLike, reduction: str = "mean", delta: float = 1.0
+) -> Tensor:
     """Half the squared difference up to `delta`, from there on a line; other arguments as for `mse_loss`.
 
     Source: P. J. Huber, "Robust estimation of a location parameter", Annals of Mathematical Statistics 35 (1964).
@@ -106,7 +109,9 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     return as_given(reduced(losses, how), x.dtype)
 
 
-def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(
+    input: ArrayLike, target: ArrayLike, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
     """`huber_loss` over `beta`: absolute differences, rounded off where they are below `beta`.
 
     >>> tfr.nn.functional.smooth_l1_loss(tfr.asarray([0.5, 3.0]), tfr.zeros(2), "none").tolist()
@@ -121,7 +126,9 @@ def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float
     return as_given(reduced(losses, how), x.dtype)
 
 
-def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Tensor:
+def kl_div(
+    input: ArrayLike, target: ArrayLike, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
     """Kullback-Leibler divergence `target * (log(target) - input)`: `input` has logarithms of probabilities.
 
     With `log_target`, so has `target`. `reduction` may be "batchmean", too: the sum over the size of the first axis,
@@ -144,8 +151,8 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
 
 
 def poisson_nll_loss(
-    input: Any,
-    target: Any,
+    input: ArrayLike,
+    target: ArrayLike,
     log_input: bool = True,
     full: bool = False,
     eps: float = 1e-8,
@@ -177,9 +184,9 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Any,
-    target: Any,
-    var: Any,
+    input: ArrayLike,
+    target: ArrayLike,
+    var: ArrayLike,
     full: bool = False,
     eps: float = 1e-6,
     reduction: str = "mean",
@@ -207,7 +214,7 @@ def gaussian_nll_loss(
 
 
 def hinge_embedding_loss(
-    input: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
+    input: ArrayLike, target: ArrayLike, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
     """Distances of what belongs together (`target` 1), and what distances of others (-1) lack to `margin`.
 
@@ -226,7 +233,7 @@ def hinge_embedding_loss(
     return as_given(reduced(losses, how), x.dtype)
 
 
-def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+def soft_margin_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Tensor:
     """`log(1 + exp(-target * input))`, for targets 1 and -1.
 
     >>> tfr.nn.functional.soft_margin_loss(tfr.asarray([0.0]), tfr.asarray([1.0])).item()
@@ -239,7 +246,7 @@ def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor
 
 
 def multilabel_soft_margin_loss(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean"
+    input: ArrayLike, target: ArrayLike, weight: ArrayLike | None = None, reduction: str = "mean"
 ) -> Tensor:
     """The mean over classes, the last axis, of the binary cross entropy of each; targets are 0 and 1.
 
@@ -262,7 +269,11 @@ def multilabel_soft_margin_loss(
 
 
 def margin_ranking_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+    input1: ArrayLike,
+    input2: ArrayLike,
+    target: ArrayLike,
+    margin: float = 0.0,
+    reduction: str = "mean",
 ) -> Tensor:
     """By how much inputs lack `margin` to the requested order: 1 if the first is larger, -1 if the second is.
 
@@ -277,7 +288,7 @@ def margin_ranking_loss(
     return as_given(reduced(apply(AT_LEAST, lacking, 0), how), x.dtype)
 
 
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x1: ArrayLike, x2: ArrayLike, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along `dim`; lengths below `eps` count as `eps`. The other axes broadcast.
 
     >>> tfr.nn.functional.cosine_similarity(tfr.asarray([[3.0, 4.0]]), tfr.asarray([[4.0, 3.0]])).tolist()
@@ -297,7 +308,11 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
 
 
 def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+    input1: ArrayLike,
+    input2: ArrayLike,
+    target: ArrayLike,
+    margin: float = 0.0,
+    reduction: str = "mean",
 ) -> Tensor:
     """`1 - cos` of vectors that belong together (`target` 1), `max(0, cos - margin)` of others (-1).
 
@@ -326,7 +341,7 @@ def cosine_embedding_loss(
 
 
 def pairwise_distance(
-    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+    x1: ArrayLike, x2: ArrayLike, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """The p-norm of `x1 - x2 + eps` along the last axis; the other axes broadcast.
 
@@ -343,9 +358,9 @@ def pairwise_distance(
 
 
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: ArrayLike,
+    positive: ArrayLike,
+    negative: ArrayLike,
     margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,

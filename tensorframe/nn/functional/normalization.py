@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.machine_limits import finfo
 from tensorframe.frontend.operands import at_full_precision, converted, operand, reshaped, widened
@@ -36,7 +38,11 @@ Axes = tuple[int, ...]
 
 
 def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    input: ArrayLike,
+    normalized_shape: ShapeLike,
+    weight: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Elements along the last axes, less their mean and over their standard deviation, then `* weight + bias`.
 
@@ -53,7 +59,10 @@ def layer_norm(
 
 
 def rms_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+    input: ArrayLike,
+    normalized_shape: ShapeLike,
+    weight: ArrayLike | None = None,
+    eps: float | None = None,
 ) -> Tensor:
     """Elements along the last axes over the root of their mean square, then `* weight`; no mean is subtracted.
 
@@ -70,11 +79,11 @@ def rms_norm(
 
 
 def batch_norm(
-    input: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    input: ArrayLike,
+    running_mean: ArrayLike | None = None,
+    running_var: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -106,11 +115,11 @@ def batch_norm(
 
 
 def instance_norm(
-    input: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    input: ArrayLike,
+    running_mean: ArrayLike | None = None,
+    running_var: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
@@ -136,7 +145,11 @@ def instance_norm(
 
 
 def group_norm(
-    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    input: ArrayLike,
+    num_groups: int,
+    weight: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Groups of channels of each example less their mean and over their deviation, then `* weight + bias`.
 
@@ -162,7 +175,9 @@ def group_norm(
     return reshaped(result, tensor.shape)
 
 
-def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+def normalize(
+    input: ArrayLike, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12
+) -> Tensor:
     """Vectors along `dim` over their p-norm, or over `eps` where that is larger.
 
     Shape as `input`, real floating dtypes.
@@ -198,7 +213,7 @@ def norm(x: Tensor, p: float, axes: Axes) -> Tensor:
 
 
 def local_response_norm(
-    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: ArrayLike, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
     """Elements over `(k + alpha * mean of the squares of `size` neighbouring channels) ** beta`; channels are axis 1.
 

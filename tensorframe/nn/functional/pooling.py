@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import converted, operand, reshaped, widened
 from tensorframe.frontend.parameters import flag, integer, number
@@ -37,7 +38,7 @@ _AXES = {1: "positions", 2: "height, width", 3: "depth, height, width"}
 
 
 def max_pool1d(
-    input: Any,
+    input: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
@@ -55,7 +56,7 @@ def max_pool1d(
 
 
 def max_pool2d(
-    input: Any,
+    input: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
@@ -82,7 +83,7 @@ def max_pool2d(
 
 
 def max_pool3d(
-    input: Any,
+    input: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
@@ -100,7 +101,7 @@ def max_pool3d(
 
 
 def avg_pool1d(
-    input: Any,
+    input: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
@@ -117,7 +118,7 @@ def avg_pool1d(
 
 
 def avg_pool2d(
-    input: Any,
+    input: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
@@ -138,7 +139,7 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    input: Any,
+    input: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
@@ -156,7 +157,7 @@ def avg_pool3d(
 
 
 def lp_pool1d(
-    input: Any,
+    input: ArrayLike,
     norm_type: float,
     kernel_size: Size,
     stride: Size | None = None,
@@ -171,7 +172,7 @@ def lp_pool1d(
 
 
 def lp_pool2d(
-    input: Any,
+    input: ArrayLike,
     norm_type: float,
     kernel_size: Size,
     stride: Size | None = None,
@@ -188,7 +189,7 @@ def lp_pool2d(
 
 
 def lp_pool3d(
-    input: Any,
+    input: ArrayLike,
     norm_type: float,
     kernel_size: Size,
     stride: Size | None = None,

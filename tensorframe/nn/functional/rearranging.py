@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.manipulation import padding
 from tensorframe.frontend.operands import operand, permuted, reshaped
@@ -24,7 +26,7 @@ _MODES: dict[str, padding.Mode] = {
 }
 
 
-def pixel_shuffle(input: Any, upscale_factor: int) -> Tensor:
+def pixel_shuffle(input: ArrayLike, upscale_factor: int) -> Tensor:
     """Channels as pixels: shape (..., C r r, H, W) becomes (..., C, H r, W r), for `upscale_factor` r.
 
     All dtypes. ShapeError unless r * r divides the channels.
@@ -47,7 +49,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Tensor:
     return reshaped(permuted(parts, order), (*front, kept, height * factor, width * factor))
 
 
-def pixel_unshuffle(input: Any, downscale_factor: int) -> Tensor:
+def pixel_unshuffle(input: ArrayLike, downscale_factor: int) -> Tensor:
     """Pixels as channels: shape (..., C, H r, W r) becomes (..., C r r, H, W), for `downscale_factor` r.
 
     >>> tfr.nn.functional.pixel_unshuffle(tfr.asarray([[[1.0, 2.0], [3.0, 4.0]]]), 2).tolist()
@@ -74,7 +76,7 @@ def _factor(name: str, parameter: str, value: Any) -> int:
     return factor
 
 
-def channel_shuffle(input: Any, groups: int) -> Tensor:
+def channel_shuffle(input: ArrayLike, groups: int) -> Tensor:
     """Channels (axis 1) in another order: the first of each of `groups`, then the second of each, and so on.
 
     Source: X. Zhang et al., "ShuffleNet", arXiv 1707.01083.
@@ -92,7 +94,9 @@ def channel_shuffle(input: Any, groups: int) -> Tensor:
     return reshaped(permuted(parts, (0, 2, 1, *range(3, parts.ndim))), tensor.shape)
 
 
-def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+def pad(
+    input: ArrayLike, pad: Sequence[int], mode: str = "constant", value: ArrayLike | None = None
+) -> Tensor:
     """The tensor with elements around its last axes: `pad` is (before, after) of the last one, then of the one before.
 
     That is PyTorch's order; `tfr.pad` has NumPy's. Modes: "constant" (with `value`, 0 if not given; negative numbers

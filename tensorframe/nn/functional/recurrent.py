@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from tensorframe.dtypes import FLOAT
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.indexing.searching import where
 from tensorframe.frontend.manipulation.joining import concat, stack
@@ -59,8 +60,8 @@ class _Cell(NamedTuple):
 
 
 def rnn(
-    input: Any,
-    hx: Any,
+    input: ArrayLike,
+    hx: ArrayLike | None,
     params: Sequence[Any],
     has_biases: bool = True,
     num_layers: int = 1,
@@ -98,8 +99,8 @@ def rnn(
 
 
 def lstm(
-    input: Any,
-    hx: Any,
+    input: ArrayLike,
+    hx: Sequence[ArrayLike] | None,
     params: Sequence[Any],
     has_biases: bool = True,
     num_layers: int = 1,
@@ -133,8 +134,8 @@ def lstm(
 
 
 def gru(
-    input: Any,
-    hx: Any,
+    input: ArrayLike,
+    hx: ArrayLike | None,
     params: Sequence[Any],
     has_biases: bool = True,
     num_layers: int = 1,

@@ -5,6 +5,7 @@ Along one axis after the other, each new element is a sum of a few old ones, who
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, floor
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from tensorframe.dtypes import int64
 from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import converted, expanded, operand, reshaped, widened
 from tensorframe.frontend.parameters import choice, flag, integer, items, number
@@ -53,9 +55,9 @@ class Neighbours(NamedTuple):
 
 
 def interpolate(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
+    input: ArrayLike,
+    size: ShapeLike | None = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,

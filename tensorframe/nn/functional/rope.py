@@ -8,6 +8,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import FLOAT, DType
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.joining import concat, stack
@@ -20,14 +21,14 @@ __all__ = ["rope"]
 
 
 def rope(
-    input: Any,
+    input: ArrayLike,
     dims: int | None = None,
     *,
     interleaved: bool = False,
     base: float = 10000.0,
     scale: float = 1.0,
-    offset: Any = 0,
-    frequencies: Any = None,
+    offset: ArrayLike = 0,
+    frequencies: ArrayLike | None = None,
 ) -> Tensor:
     """Turn pairs of features by angles that grow with the position, so that products of two depend on their distance.
 

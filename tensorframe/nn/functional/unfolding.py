@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from tensorframe.dtypes import FLOATING
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import converted, operand, permuted, reshaped, widened
 from tensorframe.frontend.tensor import Tensor
@@ -21,7 +21,7 @@ Size = int | tuple[int, ...]
 
 
 def unfold(
-    input: Any, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
+    input: ArrayLike, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
 ) -> Tensor:
     """Windows on images of shape (examples, channels, height, width), or without examples, each as a column.
 
@@ -47,7 +47,7 @@ def unfold(
 
 
 def fold(
-    input: Any,
+    input: ArrayLike,
     output_size: Size,
     kernel_size: Size,
     dilation: Size = 1,

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.indexing.searching import put_along_axis
 from tensorframe.frontend.operands import filled, operand, reshaped
 from tensorframe.frontend.parameters import integers
@@ -21,12 +22,12 @@ __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
 
 def max_unpool1d(
-    input: Any,
-    indices: Any,
+    input: ArrayLike,
+    indices: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
-    output_size: Any = None,
+    output_size: ShapeLike | None = None,
 ) -> Tensor:
     """What `max_pool1d` chose, back at its positions on signals of shape (..., channels, positions).
 
@@ -43,12 +44,12 @@ def max_unpool1d(
 
 
 def max_unpool2d(
-    input: Any,
-    indices: Any,
+    input: ArrayLike,
+    indices: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
-    output_size: Any = None,
+    output_size: ShapeLike | None = None,
 ) -> Tensor:
     """What `max_pool2d` chose, back at its positions on images (examples, channels, height, width), zeros elsewhere.
 
@@ -69,12 +70,12 @@ def max_unpool2d(
 
 
 def max_unpool3d(
-    input: Any,
-    indices: Any,
+    input: ArrayLike,
+    indices: ArrayLike,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
-    output_size: Any = None,
+    output_size: ShapeLike | None = None,
 ) -> Tensor:
     """What `max_pool3d` chose, back at its positions on volumes of shape (..., channels, depth, height, width).
 

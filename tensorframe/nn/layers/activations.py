@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tensorframe.dtypes import DTypeLike
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
@@ -53,7 +53,7 @@ class CELU(Options):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:  # noqa: ARG002 - PyTorch's
         self.alpha = alpha
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.celu(input, self.alpha)
 
@@ -68,7 +68,7 @@ class ELU(Options):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:  # noqa: ARG002 - PyTorch's
         self.alpha = alpha
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.elu(input, self.alpha)
 
@@ -83,7 +83,7 @@ class GELU(Options):
     def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.gelu(input, self.approximate)
 
@@ -98,7 +98,7 @@ class GLU(Options):
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.glu(input, self.dim)
 
@@ -113,7 +113,7 @@ class Hardshrink(Options):
     def __init__(self, lambd: float = 0.5) -> None:
         self.lambd = lambd
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.hardshrink(input, self.lambd)
 
@@ -128,7 +128,7 @@ class Hardsigmoid(Options):
     def __init__(self, inplace: bool = False) -> None:
         pass
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.hardsigmoid(input)
 
@@ -143,7 +143,7 @@ class Hardswish(Options):
     def __init__(self, inplace: bool = False) -> None:
         pass
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.hardswish(input)
 
@@ -158,7 +158,7 @@ class Hardtanh(Options):
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:  # noqa: ARG002 - PyTorch's
         self.min_val, self.max_val = min_val, max_val
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.hardtanh(input, self.min_val, self.max_val)
 
@@ -173,7 +173,7 @@ class LeakyReLU(Options):
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:  # noqa: ARG002 - PyTorch's
         self.negative_slope = negative_slope
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.leaky_relu(input, self.negative_slope)
 
@@ -185,7 +185,7 @@ class LogSigmoid(Options):
     [-2.13, -0.69, -0.13]
     """
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.logsigmoid(input)
 
@@ -200,7 +200,7 @@ class LogSoftmax(Options):
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.log_softmax(input, self.dim)
 
@@ -215,7 +215,7 @@ class Mish(Options):
     def __init__(self, inplace: bool = False) -> None:
         pass
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.mish(input)
 
@@ -234,12 +234,12 @@ class PReLU(Module):
         num_parameters: int = 1,
         init: float = 0.25,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         self.num_parameters = num_parameters
         self.weight = constant(num_parameters, init, dtype=dtype, device=device)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.prelu(input, self.weight)
 
@@ -258,7 +258,7 @@ class RReLU(Options):
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:  # noqa: ARG002 - PyTorch's
         self.lower, self.upper = lower, upper
 
-    def forward(self, input: Any, *, key: Source = None) -> Tensor:
+    def forward(self, input: ArrayLike, *, key: Source = None) -> Tensor:
         """Return the function of `input`."""
         return functional.rrelu(input, self.lower, self.upper, self.training, key=key)
 
@@ -273,7 +273,7 @@ class ReLU(Options):
     def __init__(self, inplace: bool = False) -> None:
         pass
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.relu(input)
 
@@ -288,7 +288,7 @@ class ReLU6(Options):
     def __init__(self, inplace: bool = False) -> None:
         pass
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.relu6(input)
 
@@ -303,7 +303,7 @@ class SELU(Options):
     def __init__(self, inplace: bool = False) -> None:
         pass
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.selu(input)
 
@@ -318,7 +318,7 @@ class SiLU(Options):
     def __init__(self, inplace: bool = False) -> None:
         pass
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.silu(input)
 
@@ -330,7 +330,7 @@ class Sigmoid(Options):
     [0.12, 0.5, 0.88]
     """
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.sigmoid(input)
 
@@ -345,7 +345,7 @@ class Softmax(Options):
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.softmax(input, self.dim)
 
@@ -360,7 +360,7 @@ class Softmin(Options):
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.softmin(input, self.dim)
 
@@ -375,7 +375,7 @@ class Softplus(Options):
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         self.beta, self.threshold = beta, threshold
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.softplus(input, self.beta, self.threshold)
 
@@ -390,7 +390,7 @@ class Softshrink(Options):
     def __init__(self, lambd: float = 0.5) -> None:
         self.lambd = lambd
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.softshrink(input, self.lambd)
 
@@ -402,7 +402,7 @@ class Softsign(Options):
     [-0.67, 0.0, 0.67]
     """
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.softsign(input)
 
@@ -414,7 +414,7 @@ class Tanh(Options):
     [-0.96, 0.0, 0.96]
     """
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.tanh(input)
 
@@ -426,7 +426,7 @@ class Tanhshrink(Options):
     [-1.04, 0.0, 1.04]
     """
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.tanhshrink(input)
 
@@ -441,6 +441,6 @@ class Threshold(Options):
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:  # noqa: ARG002 - PyTorch's
         self.threshold, self.value = threshold, value
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the function of `input`."""
         return functional.threshold(input, self.threshold, self.value)

@@ -6,8 +6,9 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from tensorframe.dtypes import BOOL, FLOAT
+from tensorframe.dtypes import BOOL, FLOAT, DTypeLike
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import full
 from tensorframe.frontend.creation.triangles import eye, tril
@@ -60,7 +61,7 @@ class MultiheadAttention(Module):
         vdim: int | None = None,
         batch_first: bool = False,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -71,7 +72,7 @@ class MultiheadAttention(Module):
         self.embed_dim, self.num_heads = embed_dim, num_heads
         self.dropout, self.batch_first = dropout, batch_first
         self.add_zero_attn = add_zero_attn
-        made = {"dtype": dtype, "device": device}
+        made: dict[str, Any] = {"dtype": dtype, "device": device}
         keys = keys_for(key, 6 if add_bias_kv else 4)
         inputs = (embed_dim, kdim or embed_dim, vdim or embed_dim)
         if inputs == (embed_dim,) * 3:
@@ -94,12 +95,12 @@ class MultiheadAttention(Module):
 
     def forward(
         self,
-        query: Any,
-        key: Any,
-        value: Any,
-        key_padding_mask: Any = None,
+        query: ArrayLike,
+        key: ArrayLike,
+        value: ArrayLike,
+        key_padding_mask: ArrayLike | None = None,
         need_weights: bool = True,
-        attn_mask: Any = None,
+        attn_mask: ArrayLike | None = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
         *,
@@ -263,11 +264,11 @@ class TransformerEncoderLayer(Module):
         norm_first: bool = False,
         bias: bool = True,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
-        made = {"bias": bias, "dtype": dtype, "device": device}
+        made: dict[str, Any] = {"bias": bias, "dtype": dtype, "device": device}
         keys = keys_for(key, 3)
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout, batch_first=batch_first, key=next(keys), **made
@@ -283,9 +284,9 @@ class TransformerEncoderLayer(Module):
 
     def forward(
         self,
-        src: Any,
-        src_mask: Any = None,
-        src_key_padding_mask: Any = None,
+        src: ArrayLike,
+        src_mask: ArrayLike | None = None,
+        src_key_padding_mask: ArrayLike | None = None,
         is_causal: bool = False,
         *,
         key: Source = None,
@@ -342,9 +343,9 @@ class TransformerEncoder(Module):
 
     def forward(
         self,
-        src: Any,
-        mask: Any = None,
-        src_key_padding_mask: Any = None,
+        src: ArrayLike,
+        mask: ArrayLike | None = None,
+        src_key_padding_mask: ArrayLike | None = None,
         is_causal: bool = False,
         *,
         key: Source = None,

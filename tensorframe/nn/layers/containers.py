@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tensorframe.errors import ArgumentError, DTypeError, IndexingError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.nn.module import Module
 
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
@@ -86,7 +87,7 @@ class Sequential(_Numbered):
     def _members(self) -> list[Any]:
         return [value for name, value in vars(self).items() if _is_member(name)]
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: ArrayLike) -> Any:
         """Return what the last one gives."""
         for module in self._members():
             input = module(input)

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.manipulation.padding import Mode, pad
 from tensorframe.frontend.operands import operand
@@ -137,7 +139,7 @@ class Conv2d(_Convolution):
         bias: bool = True,
         padding_mode: str = "zeros",
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -152,7 +154,7 @@ class Conv2d(_Convolution):
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         self._draw(shape, bias, dtype, device, key)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the sums of the windows of `input`."""
         convolve = getattr(functional, f"conv{self._axes}d")
         padding: Size | str = self.padding
@@ -224,7 +226,7 @@ class ConvTranspose2d(_Convolution):
         dilation: Size = 1,
         padding_mode: str = "zeros",
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -238,7 +240,7 @@ class ConvTranspose2d(_Convolution):
         shape = (in_channels, out_channels // groups, *self.kernel_size)
         self._draw(shape, bias, dtype, device, key)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return what `input` spreads over the windows of the result."""
         transposed = getattr(functional, f"conv_transpose{self._axes}d")
         result: Tensor = transposed(

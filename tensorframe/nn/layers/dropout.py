@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn import functional
@@ -26,7 +25,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:  # noqa: ARG002 - PyTorch's
         self.p = p
 
-    def forward(self, input: Any, *, key: Source = None) -> Tensor:
+    def forward(self, input: ArrayLike, *, key: Source = None) -> Tensor:
         """Return `input` with some elements dropped."""
         return functional.dropout(input, self.p, self.training, key=key)
 
@@ -42,7 +41,7 @@ class Dropout1d(Dropout):
     (2, 3, 4)
     """
 
-    def forward(self, input: Any, *, key: Source = None) -> Tensor:
+    def forward(self, input: ArrayLike, *, key: Source = None) -> Tensor:
         """Return `input` with some channels dropped."""
         return functional.dropout1d(input, self.p, self.training, key=key)
 
@@ -54,7 +53,7 @@ class Dropout2d(Dropout):
     (2, 3, 4, 4)
     """
 
-    def forward(self, input: Any, *, key: Source = None) -> Tensor:
+    def forward(self, input: ArrayLike, *, key: Source = None) -> Tensor:
         """Return `input` with some channels dropped."""
         return functional.dropout2d(input, self.p, self.training, key=key)
 
@@ -66,7 +65,7 @@ class Dropout3d(Dropout):
     (2, 3, 4, 4, 4)
     """
 
-    def forward(self, input: Any, *, key: Source = None) -> Tensor:
+    def forward(self, input: ArrayLike, *, key: Source = None) -> Tensor:
         """Return `input` with some channels dropped."""
         return functional.dropout3d(input, self.p, self.training, key=key)
 
@@ -78,6 +77,6 @@ class AlphaDropout(Dropout):
     (2, 3)
     """
 
-    def forward(self, input: Any, *, key: Source = None) -> Tensor:
+    def forward(self, input: ArrayLike, *, key: Source = None) -> Tensor:
         """Return `input` with some elements dropped."""
         return functional.alpha_dropout(input, self.p, self.training, key=key)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.random.keys import Source
@@ -37,7 +39,7 @@ class Embedding(Module):
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -53,7 +55,7 @@ class Embedding(Module):
     @classmethod
     def from_pretrained(
         cls,
-        embeddings: Any,
+        embeddings: ArrayLike,
         freeze: bool = True,
         padding_idx: int | None = None,
         max_norm: float | None = None,
@@ -69,7 +71,7 @@ class Embedding(Module):
         layer.weight = rows
         return layer.freeze() if freeze else layer
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the rows for integers of shape (...): (..., embedding_dim)."""
         options = (self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
         return functional.embedding(input, self.weight, *options)

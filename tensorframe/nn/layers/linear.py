@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tensorframe.dtypes import DTypeLike
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
@@ -26,7 +28,7 @@ class Identity(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: ArrayLike) -> Any:
         """Return `input`."""
         return input
 
@@ -56,21 +58,21 @@ class Linear(Module):
         out_features: int,
         bias: bool = True,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
         self.in_features, self.out_features = in_features, out_features
         keys = keys_for(key, 2)
         bound = 1 / math.sqrt(max(in_features, 1))
-        made = {"dtype": dtype, "device": device}
+        made: dict[str, Any] = {"dtype": dtype, "device": device}
         shape = (out_features, in_features)
         self.weight = init.uniform(shape, -bound, bound, key=next(keys), **made)
         self.bias = None
         if bias:
             self.bias = init.uniform(out_features, -bound, bound, key=next(keys), **made)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the sums for `input` of shape (..., in_features): (..., out_features)."""
         return functional.linear(input, self.weight, self.bias)
 
@@ -100,7 +102,7 @@ class Bilinear(Module):
         out_features: int,
         bias: bool = True,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -108,14 +110,14 @@ class Bilinear(Module):
         self.out_features = out_features
         keys = keys_for(key, 2)
         bound = 1 / math.sqrt(max(in1_features, 1))
-        made = {"dtype": dtype, "device": device}
+        made: dict[str, Any] = {"dtype": dtype, "device": device}
         shape = (out_features, in1_features, in2_features)
         self.weight = init.uniform(shape, -bound, bound, key=next(keys), **made)
         self.bias = None
         if bias:
             self.bias = init.uniform(out_features, -bound, bound, key=next(keys), **made)
 
-    def forward(self, input1: Any, input2: Any) -> Tensor:
+    def forward(self, input1: ArrayLike, input2: ArrayLike) -> Tensor:
         """Return the sums for inputs of shapes (..., in1_features) and (..., in2_features)."""
         return functional.bilinear(input1, input2, self.weight, self.bias)
 

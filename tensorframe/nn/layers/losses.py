@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn import functional
 from tensorframe.nn.layers.options import Options
@@ -54,11 +55,11 @@ class BCELoss(_Loss):
     1.04
     """
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: ArrayLike | None = None, reduction: str = "mean") -> None:
         self._weigh(weight=weight)
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.binary_cross_entropy(
             input, target, weight=self.weight, reduction=self.reduction
@@ -72,11 +73,16 @@ class BCEWithLogitsLoss(_Loss):
     0.525
     """
 
-    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
+    def __init__(
+        self,
+        weight: ArrayLike | None = None,
+        reduction: str = "mean",
+        pos_weight: ArrayLike | None = None,
+    ) -> None:
         self._weigh(weight=weight, pos_weight=pos_weight)
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.binary_cross_entropy_with_logits(
             input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction
@@ -98,7 +104,11 @@ class CTCLoss(_Loss):
         self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
 
     def forward(
-        self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
+        self,
+        log_probs: ArrayLike,
+        targets: ArrayLike,
+        input_lengths: ArrayLike,
+        target_lengths: ArrayLike,
     ) -> Tensor:
         """Return the loss of logarithms of probabilities, (steps, examples, classes), beside labels."""
         return functional.ctc_loss(
@@ -123,7 +133,7 @@ class CosineEmbeddingLoss(_Loss):
         self.margin = margin
         self.reduction = reduction
 
-    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor:
+    def forward(self, input1: ArrayLike, input2: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.cosine_embedding_loss(
             input1, input2, target, margin=self.margin, reduction=self.reduction
@@ -139,7 +149,7 @@ class CrossEntropyLoss(_Loss):
 
     def __init__(
         self,
-        weight: Any = None,
+        weight: ArrayLike | None = None,
         ignore_index: int = -100,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
@@ -149,7 +159,7 @@ class CrossEntropyLoss(_Loss):
         self.label_smoothing = label_smoothing
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.cross_entropy(
             input,
@@ -173,7 +183,7 @@ class GaussianNLLLoss(_Loss):
         self.eps = eps
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any, var: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike, var: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.gaussian_nll_loss(
             input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
@@ -191,7 +201,7 @@ class HingeEmbeddingLoss(_Loss):
         self.margin = margin
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.hinge_embedding_loss(
             input, target, margin=self.margin, reduction=self.reduction
@@ -209,7 +219,7 @@ class HuberLoss(_Loss):
         self.delta = delta
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.huber_loss(input, target, delta=self.delta, reduction=self.reduction)
 
@@ -225,7 +235,7 @@ class KLDivLoss(_Loss):
         self.log_target = log_target
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.kl_div(
             input, target, log_target=self.log_target, reduction=self.reduction
@@ -242,7 +252,7 @@ class L1Loss(_Loss):
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.l1_loss(input, target, reduction=self.reduction)
 
@@ -257,7 +267,7 @@ class MSELoss(_Loss):
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.mse_loss(input, target, reduction=self.reduction)
 
@@ -273,7 +283,7 @@ class MarginRankingLoss(_Loss):
         self.margin = margin
         self.reduction = reduction
 
-    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor:
+    def forward(self, input1: ArrayLike, input2: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.margin_ranking_loss(
             input1, input2, target, margin=self.margin, reduction=self.reduction
@@ -287,11 +297,11 @@ class MultiLabelSoftMarginLoss(_Loss):
     0.525
     """
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: ArrayLike | None = None, reduction: str = "mean") -> None:
         self._weigh(weight=weight)
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.multilabel_soft_margin_loss(
             input, target, weight=self.weight, reduction=self.reduction
@@ -306,14 +316,18 @@ class MultiMarginLoss(_Loss):
     """
 
     def __init__(
-        self, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: ArrayLike | None = None,
+        reduction: str = "mean",
     ) -> None:
         self._weigh(weight=weight)
         self.p = p
         self.margin = margin
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.multi_margin_loss(
             input,
@@ -333,13 +347,13 @@ class NLLLoss(_Loss):
     """
 
     def __init__(
-        self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
+        self, weight: ArrayLike | None = None, ignore_index: int = -100, reduction: str = "mean"
     ) -> None:
         self._weigh(weight=weight)
         self.ignore_index = ignore_index
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.nll_loss(
             input,
@@ -365,7 +379,7 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.poisson_nll_loss(
             input,
@@ -388,7 +402,7 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.smooth_l1_loss(input, target, beta=self.beta, reduction=self.reduction)
 
@@ -403,7 +417,7 @@ class SoftMarginLoss(_Loss):
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.soft_margin_loss(input, target, reduction=self.reduction)
 
@@ -429,7 +443,7 @@ class TripletMarginLoss(_Loss):
         self.swap = swap
         self.reduction = reduction
 
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor:
+    def forward(self, anchor: ArrayLike, positive: ArrayLike, negative: ArrayLike) -> Tensor:
         """Return the loss."""
         return functional.triplet_margin_loss(
             anchor,

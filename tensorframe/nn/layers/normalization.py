@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tensorframe.dtypes import int64
+from tensorframe.dtypes import DTypeLike, int64
 from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import zeros
 from tensorframe.frontend.operands import operand
@@ -52,7 +53,7 @@ class _ByChannel(Module):
     ) -> None:
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, tracked
-        made = {"dtype": dtype, "device": device}
+        made: dict[str, Any] = {"dtype": dtype, "device": device}
         self.weight = init.ones(num_features, **made) if affine else None
         self.bias = init.zeros(num_features, **made) if affine else None
         self.running_mean = self.running_var = self.num_batches_tracked = None
@@ -131,11 +132,11 @@ class BatchNorm2d(_ByChannel):
         affine: bool = True,
         track_running_stats: bool = True,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         self._begin(num_features, eps, momentum, affine, track_running_stats, dtype, device)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return `input` normalised."""
         tensor = self._checked(input)
 
@@ -189,11 +190,11 @@ class InstanceNorm2d(_ByChannel):
         affine: bool = False,
         track_running_stats: bool = False,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         self._begin(num_features, eps, momentum, affine, track_running_stats, dtype, device)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return `input` normalised."""
         tensor = self._checked(input)
 
@@ -239,21 +240,21 @@ class LayerNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: ShapeLike,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         self.normalized_shape: Shape = as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        made = {"dtype": dtype, "device": device}
+        made: dict[str, Any] = {"dtype": dtype, "device": device}
         self.weight = init.ones(self.normalized_shape, **made) if elementwise_affine else None
         has_bias = elementwise_affine and bias
         self.bias = init.zeros(self.normalized_shape, **made) if has_bias else None
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return `input` normalised."""
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
@@ -275,11 +276,11 @@ class RMSNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: ShapeLike,
         eps: float | None = None,
         elementwise_affine: bool = True,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         self.normalized_shape: Shape = as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
@@ -287,7 +288,7 @@ class RMSNorm(Module):
         if elementwise_affine:
             self.weight = init.ones(self.normalized_shape, dtype=dtype, device=device)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return `input` normalised."""
         return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
@@ -317,7 +318,7 @@ class GroupNorm(Module):
         eps: float = 1e-5,
         affine: bool = True,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         if num_groups < 1 or num_channels % num_groups:
             raise ArgumentError(
@@ -325,11 +326,11 @@ class GroupNorm(Module):
             )
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
-        made = {"dtype": dtype, "device": device}
+        made: dict[str, Any] = {"dtype": dtype, "device": device}
         self.weight = init.ones(num_channels, **made) if affine else None
         self.bias = init.zeros(num_channels, **made) if affine else None
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return `input` normalised."""
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
@@ -348,7 +349,7 @@ class LocalResponseNorm(Module):
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return `input` normalised."""
         return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 

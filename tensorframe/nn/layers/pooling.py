@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn import functional
 from tensorframe.nn.layers.options import Options
@@ -65,7 +66,7 @@ class MaxPool2d(_Pool):
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
         self.dilation, self.return_indices, self.ceil_mode = dilation, return_indices, ceil_mode
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: ArrayLike) -> Any:
         """Return the largest elements, and their positions if these are wanted."""
         return self._function("max_pool")(
             input,
@@ -90,7 +91,9 @@ class MaxUnpool2d(_Pool):
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Tensor:
+    def forward(
+        self, input: ArrayLike, indices: ArrayLike, output_size: ShapeLike | None = None
+    ) -> Tensor:
         """Return images, of `output_size` where windows of these sizes lie on several."""
         windows = (self.kernel_size, self.stride, self.padding)
         result: Tensor = self._function("max_unpool")(input, indices, *windows, output_size)
@@ -119,7 +122,7 @@ class AvgPool2d(_Pool):
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
         self.divisor_override = divisor_override
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the means."""
         options: dict[str, Any] = {}
         if self.divisor_override is not None:
@@ -173,7 +176,7 @@ class LPPool2d(_Pool):
         self.norm_type, self.kernel_size = norm_type, kernel_size
         self.stride, self.ceil_mode = stride, ceil_mode
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the norms."""
         result: Tensor = self._function("lp_pool")(
             input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode
@@ -188,10 +191,10 @@ class AdaptiveAvgPool2d(_Pool):
     [[[7.5]]]
     """
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: ShapeLike) -> None:
         self.output_size = output_size
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the means."""
         result: Tensor = self._function("adaptive_avg_pool")(input, self.output_size)
         return result
@@ -204,10 +207,10 @@ class AdaptiveMaxPool2d(_Pool):
     [[[15.0]]]
     """
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(self, output_size: ShapeLike, return_indices: bool = False) -> None:
         self.output_size, self.return_indices = output_size, return_indices
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: ArrayLike) -> Any:
         """Return the largest elements, and their positions if these are wanted."""
         return self._function("adaptive_max_pool")(input, self.output_size, self.return_indices)
 
@@ -335,7 +338,7 @@ class Unfold(Options):
         self.kernel_size, self.dilation = kernel_size, dilation
         self.padding, self.stride = padding, stride
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the windows."""
         return functional.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
@@ -358,7 +361,7 @@ class Fold(Options):
         self.output_size, self.kernel_size = output_size, kernel_size
         self.dilation, self.padding, self.stride = dilation, padding, stride
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the sums of the windows."""
         return functional.fold(
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
@@ -115,7 +118,7 @@ class RNN(_Recurrent):
         dropout: float = 0.0,
         bidirectional: bool = False,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -135,7 +138,9 @@ class RNN(_Recurrent):
         )
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Any = None, *, key: Source = None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, input: ArrayLike, hx: ArrayLike | None = None, *, key: Source = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the outputs of all steps, and the state after the last; `hx` is the state before the first."""
         return functional.rnn(input, hx, **self._arguments(key), nonlinearity=self.nonlinearity)
 
@@ -169,7 +174,7 @@ class LSTM(_Recurrent):
         bidirectional: bool = False,
         proj_size: int = 0,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -192,7 +197,7 @@ class LSTM(_Recurrent):
         )
 
     def forward(
-        self, input: Any, hx: Any = None, *, key: Source = None
+        self, input: ArrayLike, hx: Sequence[ArrayLike] | None = None, *, key: Source = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Return the outputs of all steps, and the pair of states after the last; `hx` is the pair before the first."""
         output, h, c = functional.lstm(input, hx, **self._arguments(key))
@@ -209,6 +214,8 @@ class GRU(_Recurrent):
 
     _gates = 3
 
-    def forward(self, input: Any, hx: Any = None, *, key: Source = None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, input: ArrayLike, hx: ArrayLike | None = None, *, key: Source = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the outputs of all steps, and the state after the last; `hx` is the state before the first."""
         return functional.gru(input, hx, **self._arguments(key))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn import functional
 from tensorframe.nn.layers.options import Options
@@ -43,8 +45,8 @@ class Upsample(Options):
 
     def __init__(
         self,
-        size: Any = None,
-        scale_factor: Any = None,
+        size: ShapeLike | None = None,
+        scale_factor: float | Sequence[float] | None = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
@@ -53,7 +55,7 @@ class Upsample(Options):
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the pictures in their new size."""
         return functional.interpolate(
             input,
@@ -75,7 +77,7 @@ class PixelShuffle(Options):
     def __init__(self, upscale_factor: int) -> None:
         self.upscale_factor = upscale_factor
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return larger pictures."""
         return functional.pixel_shuffle(input, self.upscale_factor)
 
@@ -90,7 +92,7 @@ class PixelUnshuffle(Options):
     def __init__(self, downscale_factor: int) -> None:
         self.downscale_factor = downscale_factor
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return smaller pictures."""
         return functional.pixel_unshuffle(input, self.downscale_factor)
 
@@ -105,7 +107,7 @@ class ChannelShuffle(Options):
     def __init__(self, groups: int) -> None:
         self.groups = groups
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return the channels in another order."""
         return functional.channel_shuffle(input, self.groups)
 
@@ -174,7 +176,7 @@ class ConstantPad1d(_Pad):
 
     _axes = 1
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
         self._begin(padding)
         self.value = value
 

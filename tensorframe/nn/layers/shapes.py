@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
-from typing import Any
 
 from tensorframe.errors import AxisError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import as_shape
@@ -24,7 +25,7 @@ class Flatten(Module):
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return a view of `input`."""
         tensor = operand(input)
         start, end = (_axis("Flatten", axis, tensor) for axis in (self.start_dim, self.end_dim))
@@ -47,10 +48,10 @@ class Unflatten(Module):
     (2, 3, 4)
     """
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
+    def __init__(self, dim: int, unflattened_size: Iterable[int]) -> None:
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: ArrayLike) -> Tensor:
         """Return a view of `input`."""
         tensor = operand(input)
         axis = _axis("Unflatten", self.dim, tensor)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from tensorframe.dtypes import INTEGER, bool_, int32
+from tensorframe.dtypes import INTEGER, DTypeLike, bool_, int32
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, asarray
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.operands import permuted, reshaped
@@ -187,7 +188,7 @@ class BertEncoder(Module):
         self,
         config: Mapping[str, Any] | BertConfig,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -205,7 +206,9 @@ class BertEncoder(Module):
         """The sizes."""
         return self._config
 
-    def forward(self, ids: Any, mask: Any = None, segments: Any = None) -> Tensor:
+    def forward(
+        self, ids: ArrayLike, mask: ArrayLike | None = None, segments: ArrayLike | None = None
+    ) -> Tensor:
         """Return vectors (batch, length, hidden_size) of word pieces (batch, length).
 
         `mask` of the same shape is true on pieces, false on padding; `segments` are 0 or 1, the text of a pair that a
@@ -227,7 +230,7 @@ class BertEncoder(Module):
         vectors: Tensor = x
         return vectors
 
-    def vectors(self, ids: Any, mask: Any = None) -> Tensor:
+    def vectors(self, ids: ArrayLike, mask: ArrayLike | None = None) -> Tensor:
         """Return the mean vector of each text's pieces, scaled to length one: (batch, hidden_size).
 
         Source: N. Reimers and I. Gurevych, "Sentence-BERT" (2019), arXiv 1908.10084.

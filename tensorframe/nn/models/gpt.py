@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from tensorframe.dtypes import FLOAT, float32
+from tensorframe.dtypes import FLOAT, DTypeLike, float32
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.operands import permuted, reshaped
 from tensorframe.frontend.random.keys import Source
@@ -90,7 +91,7 @@ class TransposedLinear(Linear):
         self, in_features: int, out_features: int, device: OnDevice, dtype: Any, key: Source
     ) -> None:
         self.in_features, self.out_features = in_features, out_features
-        made = {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight = init.normal((in_features, out_features), 0.0, _DEVIATION, key=key, **made)
         self.bias = init.constant(out_features, 0.0, **made)
 
@@ -174,7 +175,7 @@ class GPT(CausalModel):
         self,
         config: Mapping[str, Any] | GPTConfig,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -182,7 +183,7 @@ class GPT(CausalModel):
         self._config.check()
         sizes = self._config
         keys = keys_for(key, sizes.n_layer + 3)
-        made = {"device": device, "dtype": dtype}
+        made: dict[str, Any] = {"device": device, "dtype": dtype}
         self.wte = Embedding(sizes.vocab_size, sizes.n_embd, key=next(keys), **made)
         self.wpe = Embedding(sizes.n_positions, sizes.n_embd, key=next(keys), **made)
         self.h = ModuleList([Layer(sizes, device, dtype, next(keys)) for _ in range(sizes.n_layer)])
@@ -219,11 +220,11 @@ class GPT(CausalModel):
 
     def forward(
         self,
-        ids: Any,
+        ids: ArrayLike,
         cache: KVCache | Stored | None = None,
-        offsets: Any = None,
+        offsets: ArrayLike | None = None,
         reach: int = 0,
-        last: Any = None,
+        last: ArrayLike | None = None,
     ) -> Tensor:
         """Return logits (batch, length, vocab_size) of token numbers (batch, length).
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tensorframe.dtypes import FLOAT, float32
+from tensorframe.dtypes import FLOAT, DTypeLike, float32
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.joining import concat, stack
@@ -154,7 +155,7 @@ class Llama(CausalModel):
         self,
         config: Mapping[str, Any] | LlamaConfig,
         device: OnDevice = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         *,
         key: Source = None,
     ) -> None:
@@ -201,11 +202,11 @@ class Llama(CausalModel):
 
     def forward(
         self,
-        ids: Any,
+        ids: ArrayLike,
         cache: KVCache | Stored | None = None,
-        offsets: Any = None,
+        offsets: ArrayLike | None = None,
         reach: int = 0,
-        last: Any = None,
+        last: ArrayLike | None = None,
     ) -> Tensor:
         """Return logits (batch, length, vocab_size) of token numbers (batch, length).
 
