@@ -152,6 +152,8 @@ def site(session: nox.Session) -> None:
     arguments = [
         "--builder",
         "html",
+        "--jobs",
+        "auto",
         "--fresh-env",  # a page that did not change may warn too
         "--fail-on-warning",
         "--keep-going",

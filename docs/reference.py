@@ -1,8 +1,8 @@
 """The API reference: pages written from the package as it is when it is imported.
 
 Most functions are made from op rows at import, and methods are attached by the modules of their idea, so there is no
-source for a documentation tool to read. Each public name is on the page of its group; a name of a module that no group
-knows is on the last page.
+source for a documentation tool to read. Each function and each class has a page, which the page of its group lists; a
+name of a module that no group knows is in the last group.
 """
 
 from __future__ import annotations
@@ -169,6 +169,12 @@ def write(folder: Path) -> None:
     """Write all pages; files that would not change are left, so that a second build is quick."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = {folder / f"{group.file}.md": page(group) for group in GROUPS}
+    pages |= {
+        folder / f"{file_of(path)}.md": own_page(group, path, value)
+        for group in GROUPS
+        for path, value in entries(group)
+        if has_page(path, value)
+    }
     pages[folder / "index.md"] = contents()
     for path, text in pages.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -185,9 +191,11 @@ def contents() -> str:
         f"The {len(public_names())} names of the namespace `tfr` and those of its modules, as they are in the package.",
         "Each example runs with the tests.",
         "",
-        "In signatures, an `Operand` is a tensor, a NumPy array or a number; `Axis` and `Axes` are an axis, several",
-        "in a tuple, or None for all; `OnDevice` is a device, its name, or None for the default; `Backends` are one of",
-        "these or several; a `Source` of random numbers is a key, or None for what `tfr.random.seed` restarts.",
+        "In signatures, `ArrayLike` is a tensor, an array of any library, a number, or numbers in lists or tuples;",
+        "`ShapeLike` a size or several; `DTypeLike` a dtype, its name, or a type of Python's or NumPy's; `Axis` and",
+        "`Axes` an axis, several in a tuple, or None for all; `OnDevice` a device, its name, or None for the default;",
+        "`Backends` one of these or several; `Output` a tensor or an array that takes the result; a `Source` of random",
+        "numbers a key, or None for what `tfr.random.seed` restarts.",
         "",
     ]
     for group in GROUPS:
@@ -198,7 +206,7 @@ def contents() -> str:
 
 
 def page(group: Group) -> str:
-    """One page: a heading, what the group is, and its entries."""
+    """The page of a group: a heading, what the group is, a table of its functions and classes, and its constants."""
     text = group.text
     if group.module:
         text = (
@@ -207,11 +215,65 @@ def page(group: Group) -> str:
     parts = [f"# {group.title}", "", markdown(text), ""]
     if group.file == "tensor":
         parts += [described_class("tensorframe.Tensor", Tensor)]
-    else:
-        parts += [entry(path, value) for path, value in entries(group)]
-    return "\n".join(parts)
+        return "\n".join(parts)
+    named = entries(group)
+    rows = [
+        f"| {link(path)} | {summary(value)} |" for path, value in named if has_page(path, value)
+    ]
+    table = ["| name | what it does |", "|---|---|", *rows, ""] if rows else []
+    others = [entry(path, value) for path, value in named if not has_page(path, value)]
+    return "\n".join([*parts, *table, *others])
 
 
+def own_page(group: Group, path: str, value: Any) -> str:
+    """The page of one function or class. No list of contents names it: there would be a thousand beside every page."""
+    above = f"[{group.title}]({group.file}.md)"
+    return "\n".join(
+        ["---", "orphan: true", "---", "", f"# {shown(path)}", "", above, "", entry(path, value)]
+    )
+
+
+def has_page(path: str, value: Any) -> bool:
+    """Whether a name has a page of its own: each function and each class, where it is described."""
+    if isinstance(value, type):
+        return (
+            not is_scalar_type(value) and homes().get(value, path) == path and value is not Tensor
+        )
+    return callable(value)
+
+
+def file_of(path: str) -> str:
+    """The file of a name's page; where a function's differs by its case alone, some disks would take them for equal."""
+    return f"{path}-class" if path in twins() else path
+
+
+@cache
+def twins() -> frozenset[str]:
+    """The names of classes that are written as a function's is but for their case."""
+    named = [entry for group in GROUPS for entry in entries(group) if has_page(*entry)]
+    functions = {path.lower() for path, value in named if not isinstance(value, type)}
+    return frozenset(
+        path for path, value in named if isinstance(value, type) and path.lower() in functions
+    )
+
+
+def link(path: str) -> str:
+    """A link to the description of a name."""
+    return f"{{py:obj}}`{shown(path)} <{path}>`"
+
+
+def shown(path: str) -> str:
+    """A full name as programs write it."""
+    return re.sub(r"^tensorframe\.", "tfr.", path)
+
+
+def summary(value: Any) -> str:
+    """The first sentence of a docstring, in a cell of a table."""
+    paragraph = " ".join(documentation(value).partition("\n\n")[0].split())
+    return re.split(r"(?<=[.]) ", paragraph)[0].replace("|", "\\|")
+
+
+@cache
 def entries(group: Group) -> list[tuple[str, Any]]:
     """The public names of a group, as they are written out in full, with what they name."""
     if group.module:
@@ -238,6 +300,7 @@ def exported(module: types.ModuleType) -> list[str]:
     return sorted(names)
 
 
+@cache
 def group_of(name: str) -> Group:
     """The group of a name of the namespace: that of the module it is written in."""
     home = written_in(name, getattr(tensorframe, name))

@@ -44,7 +44,7 @@ class Support:
         return f"falls back to {self.runs_on}, because {self.reason}"
 
 
-def supports(op: str | Function, device: str | Device, dtype: DTypeLike) -> Support:
+def supports(op: str | Function, device: str | Device, dtype: DTypeLike | str) -> Support:
     """Return whether a device computes an operation on elements of a dtype itself: true, false, or why it falls back.
 
     `op` is the name of an operation (`"exp"`, `"matmul"`, `"softmax"`), a function of the namespace, or a function of

@@ -16,7 +16,8 @@ import numpy as np
 
 import tensorframe as tfr
 from tests.numpy_names.known import reason
-from tests.numpy_names.names import OWN_PARAMETERS, homes, public
+from tests.numpy_names.names import OWN_PARAMETERS
+from tests.numpy_names.signatures import homes, public
 
 
 class Verdict(NamedTuple):

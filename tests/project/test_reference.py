@@ -1,9 +1,11 @@
 """The API reference has every public name, once, with the docstring and signature that help() shows."""
 
 import importlib.util
+import inspect
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,9 +47,23 @@ def test_no_page_is_empty_and_each_home_is_right(reference):
 def test_an_entry_has_signature_text_and_examples(reference):
     text = reference.entry("tensorframe.exp", tfr.exp)
     assert text.startswith(
-        ":::{py:function} tensorframe.exp(x: Operand, /, out: Output = None, *, "
+        ":::{py:function} tensorframe.exp(x: ArrayLike, /, out: Output = None, *, "
     )
     assert "```pycon\n>>> tfr.exp(" in text
+
+
+def test_each_function_and_class_has_a_page_that_its_group_lists(reference):
+    for group in reference.GROUPS:
+        text = reference.page(group)
+        for path, value in reference.entries(group):
+            if reference.has_page(path, value):
+                assert f"| {{py:obj}}`{reference.shown(path)} <{path}>` | " in text
+    (group,) = [group for group in reference.GROUPS if group.file == "reductions"]
+    text = reference.own_page(group, "tensorframe.max", tfr.max)
+    assert text.startswith(
+        "---\norphan: true\n---\n\n# tfr.max\n\n[Reductions and scans](reductions.md)\n"
+    )
+    assert "{py:function} tensorframe.max(" in text
 
 
 def test_methods_of_tensors_are_described(reference):
@@ -68,10 +84,10 @@ def test_examples_end_where_text_goes_on(reference):
 def test_pages_that_nobody_writes_any_more_go(reference, tmp_path):
     (tmp_path / "old.md").write_text("")
     reference.write(tmp_path)
-    assert {path.stem for path in tmp_path.iterdir()} == {
-        "index",
-        *(group.file for group in reference.GROUPS),
-    }
+    written = {path.stem for path in tmp_path.iterdir()}
+    assert {"index", "reductions", "tensorframe.max", "tensorframe.nn.Linear"} <= written
+    assert "old" not in written
+    assert len({name.lower() for name in written}) == len(written), "some disks ignore case"
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     reference.write(tmp_path)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
@@ -107,6 +123,32 @@ def test_every_parameter_has_a_meaning(reference):
         if not sections.meaning_of(path, name)
     ]
     assert unknown == [], "write what they mean into docs/parameters.toml"
+
+
+# Parameters that may be anything, and why; every other one has a type.
+ANYTHING = {
+    "handed on to a function of the user's, or one option of many": "args arguments kwargs kw kwds options operands "
+    "changes settings k",
+    "tensors in containers of any kind and depth": "arrays axes expr expression factors gradients inputs loss "
+    "parameters parts optimizer modules",
+    "what one library, one device or one plug-in knows": "arg array buffer built handle matrix obj source "
+    "stream target",
+    "a path, or an object that reads or writes": "fid file fname path",
+    "a tensor, a sparse or a quantised one": "other scales w weight words x zeros",
+    "one number, several, or a tuple of them": "index new_shape funclist",
+}
+
+
+def test_no_parameter_is_anything_without_a_reason(reference):
+    allowed = {name for names in ANYTHING.values() for name in names.split()}
+    sections, untyped = sys.modules["sections"], {}
+    for path, function in functions_of(reference):
+        signature = inspect.signature(function) if sections.parameters(function) else None
+        for name in sections.parameters(function):
+            if signature.parameters[name].annotation in ("Any", Any):
+                untyped.setdefault(name, path)
+    assert {name: path for name, path in untyped.items() if name not in allowed} == {}
+    assert allowed <= set(untyped), "they have types by now"
 
 
 def test_meanings_that_nobody_reads_go(reference):
