@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -87,29 +88,26 @@ def _check_choice(temperature: Any, top_k: Any, top_p: Any) -> None:
         raise ArgumentError(f"generate: top_p is a probability above 0, got {top_p!r}")
 
 
-class CausalModel(Module):
+class CausalModel(Module, ABC):
     """A model of the next token: what `generate` needs beside `forward(ids, cache, offsets, reach)`.
 
     `forward` gives logits (batch, length, vocabulary) of token numbers (batch, length). With a cache it writes keys and
     values from `offsets` (batch,) on, and attention looks at the first `reach` positions.
     """
 
+    @abstractmethod
     def new_cache(self, batch: int, capacity: int, block: int = BLOCK) -> KVCache:
-        """Return an empty cache for so many sequences of up to so many positions: written by subclasses.
-
-        A step adds up to `block` positions to each.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no method new_cache")
+        """Return an empty cache for so many sequences of up to so many positions; a step adds up to `block` to each."""
 
     @property
+    @abstractmethod
     def vocabulary(self) -> int:
         """How many tokens there are."""
-        raise NotImplementedError(f"{type(self).__name__} does not say its vocabulary")
 
     @property
+    @abstractmethod
     def context(self) -> int:
         """The most positions that a sequence may have."""
-        raise NotImplementedError(f"{type(self).__name__} does not say its context")
 
     def generate(
         self,

@@ -90,6 +90,15 @@ def test_a_layer_takes_few_kernels_on_devices(device: str) -> None:
     assert of_a_layer(llama, device=device) <= 14
 
 
+@on_hosts
+@pytest.mark.parametrize("causal", [False, True])
+def test_one_position_looks_at_itself(device: str, causal: bool) -> None:
+    """Rows of one score, in a plan of their own: no pass goes over them."""
+    query, key, value = [normal(1, 2, 1, 4, seed=seed, device=device) for seed in range(3)]
+    attend = tfr.jit(lambda *given: F.scaled_dot_product_attention(*given, is_causal=causal))
+    np.testing.assert_allclose(attend(query, key, value).numpy(), value.numpy(), rtol=1e-6)
+
+
 # Several products at once.
 
 

@@ -361,7 +361,8 @@ def _may_write_over(region: Region) -> bool:
     first, output = len(region.inputs), region.outputs[0]
     stages = stages_of(region, space, scratch=False)
     full = [level for level, is_full in zip(stages.level, stages.full, strict=True) if is_full]
-    return stages.level[output] == max(full) and all(
+    # there is none where rows have one element
+    return stages.level[output] == max(full, default=None) and all(
         space.maps[value, index] == space.maps[output]
         for value, op in enumerate(region.ops, start=first)
         for index, source in enumerate(op.inputs)

@@ -54,8 +54,9 @@ PREPARE_SLOTS = (
     "blocks",  # of a row
 )
 _PREPARED_POINTERS = 4
-# Rows of the matrix that are taken at once.
-_ROWS = 4
+# Rows of the matrix that are taken at once, and how many rows before their use words are fetched: rows are shorter than
+# pages, and what fetches by itself begins anew with each.
+_ROWS, _AHEAD = 4, 4
 
 
 def is_lifted(target: Target) -> bool:
@@ -117,6 +118,7 @@ class _Quantized:
             begin = moved(b, given[name], given[step], first)
             return [moved(b, begin, given[step], n) if n else begin for n in range(number)]
 
+        b.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         words = lines("words", "word_step", row, rows)
         scales = lines("scales", "scale_step", row, rows)
         zeros = lines("zeros", "zero_step", row, rows) if self.has_zeros else []
@@ -124,7 +126,12 @@ class _Quantized:
         begins = lines("begins", "line_step", start, count)
         factors = lines("factors", "line_step", start, count)
 
+        ahead = b.value(f"mul i64 {given['word_step']}, {_AHEAD}") if rows > 1 else ""
+
         def block(position: str, sums: list[str], masked: bool = False) -> list[str]:
+            for line in words if ahead else ():
+                fetched = moved(b, element(b, line, "i32", position), ahead)
+                b.do(f"call void @llvm.prefetch.p0(ptr {fetched}, i32 0, i32 3, i32 1)")
             sides = [
                 self._side(*line, position) for line in zip(bytes_, begins, factors, strict=True)
             ]

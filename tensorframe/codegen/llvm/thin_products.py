@@ -8,6 +8,7 @@ many there are. `widen` converts a block for products of many vectors.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 
@@ -67,7 +68,7 @@ def print_thin(target: Target, layout: str, matrix: DType, total: DType) -> str:
     return "\n".join([head, *declared, *bodies]) + "\n"
 
 
-class _Function:
+class _Function(ABC):
     """One function of the module."""
 
     name = ""
@@ -91,9 +92,9 @@ class _Function:
             f"void @{self.name}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) nounwind"
         )
 
+    @abstractmethod
     def write(self) -> None:
         """Write what the function does."""
-        raise NotImplementedError
 
     def elements(self, address: str, mask: str = "") -> str:
         """Return a register of the matrix's elements as numbers of the result's dtype."""
