@@ -41,6 +41,7 @@ from tensorframe.frontend.calibration import Calibration as Calibration
 from tensorframe.frontend.calibration import calibrate as calibrate
 from tensorframe.frontend.casting import Casting
 from tensorframe.frontend.computing import compute as compute
+from tensorframe.frontend.computing import synchronize as synchronize
 from tensorframe.frontend.constants import e as e
 from tensorframe.frontend.constants import inf as inf
 from tensorframe.frontend.constants import nan as nan

@@ -312,5 +312,19 @@ class Backend(ABC):
         """Return the text of the kernels that `compile` makes of a region; empty where it makes none."""
         return ""
 
+    def hand_over(self, storage: Storage, step: str, location: str | None) -> None:
+        """Have a device begin with what gives these values, and remember what they are, for errors that come late.
+
+        `step` and `location` are for the error that reading them raises. By default values are there when programs
+        return.
+        """
+
+    def wait_for(self, storage: Storage) -> None:
+        """Return when values that were handed over are there; raise what went wrong."""
+
+    def is_done(self, storage: Storage) -> bool:
+        """Whether the device has done what gives these values; returns at once."""
+        return True
+
     def synchronize(self, device: Device) -> None:
         """Return when the work submitted to the device is done; raise what was deferred."""

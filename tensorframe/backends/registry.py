@@ -215,6 +215,11 @@ def devices() -> tuple[DeviceInfo, ...]:
     return tuple([info for probe in probe_all() for info in probe.devices])
 
 
+def used_devices() -> tuple[Device, ...]:
+    """Return the devices that were asked for by name so far: all that tensors live on."""
+    return tuple(_known)
+
+
 def known_devices() -> tuple[Device, ...]:
     """Return the devices that can compute here, the default one first."""
     usable = [info.device for info in devices() if info.capabilities.executes]

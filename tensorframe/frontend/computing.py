@@ -1,14 +1,19 @@
-"""Computing on purpose: several tensors in one plan."""
+"""Computing on purpose: several tensors in one plan, and waiting for devices that work on their own."""
 
 from __future__ import annotations
 
+from tensorframe.backends.registry import named_device
 from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, attribute
+from tensorframe.graph.device import Device
+from tensorframe.runtime import handing_over
 from tensorframe.runtime.evaluate import evaluate
 
 
-def compute(*tensors: Tensor) -> tuple[Tensor, ...]:
+def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
     """Compute all `tensors` in one plan, so that what they share is done once, and return them.
+
+    With `wait=False` it returns when devices have been given the work, see `Tensor.compute`.
 
     >>> x = tfr.asarray([1.0, 2.0, 3.0])
     >>> low, high = tfr.compute(tfr.min(x), tfr.max(x))
@@ -16,16 +21,47 @@ def compute(*tensors: Tensor) -> tuple[Tensor, ...]:
     (1.0, 3.0)
     """
     if len(tensors) == 1 and type(tensors[0]) is Tensor:
-        tensors[0].compute()
+        tensors[0].compute(wait=wait)
+        return tensors
+    nodes = nodes_of("compute", tensors)
+    if wait:
+        evaluate(nodes)
+        handing_over.wait_for(nodes)
     else:
-        evaluate(nodes_of("compute", tensors))
+        handing_over.hand_over(nodes)
     return tensors
+
+
+def synchronize(device: str | Device | None = None) -> None:
+    """Wait until a device, or each one in use, has done what it was given.
+
+    Raises what went wrong there since results were read last, with the line that recorded the first of them. In the
+    host's memory everything is done when calls return. DeviceError if the device is not here.
+
+    >>> x = tfr.ones((100, 100)).compute(wait=False)
+    >>> tfr.synchronize()
+    >>> x.is_ready
+    True
+    """
+    if device is None:
+        handing_over.synchronize_all()
+        return
+    handing_over.synchronize(named_device("synchronize", device))
 
 
 @attribute
 def is_computed(self: Tensor) -> bool:
-    """Whether the elements are there: reading them will compute nothing."""
+    """Whether the elements are there, or on their way: reading them will compute nothing."""
     return self.node.storage is not None
+
+
+@attribute
+def is_ready(self: Tensor) -> bool:
+    """Whether the elements are there, and their device is done with them: reading them will wait for nothing.
+
+    Where the device has failed it is True as well: reading raises the error. Returns at once.
+    """
+    return handing_over.is_ready(self.node)
 
 
 @attribute
@@ -34,4 +70,4 @@ def backend(self: Tensor) -> str:
     return self.node.device.backend
 
 
-__all__ = ["compute"]
+__all__ = ["compute", "synchronize"]

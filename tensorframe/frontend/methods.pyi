@@ -214,7 +214,10 @@ class TensorMethods:
         """The imaginary parts: zeros for real elements."""
     @property
     def is_computed(self) -> bool:
-        """Whether the elements are there: reading them will compute nothing."""
+        """Whether the elements are there, or on their way: reading them will compute nothing."""
+    @property
+    def is_ready(self) -> bool:
+        """Whether the elements are there, and their device is done with them: reading them will wait for nothing."""
     def item(self, *index: Any) -> Any:
         """Return one element as a Python number: the only one, or the one at a flat index or at one index per axis."""
     @property

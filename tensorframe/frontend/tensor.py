@@ -16,6 +16,7 @@ from tensorframe.graph.mapping import mapping
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
 from tensorframe.runtime.evaluate import evaluate, host_array
+from tensorframe.runtime.handing_over import hand_over, wait_for
 from tensorframe.runtime.ready import run_ready
 from tensorframe.runtime.single import run_single
 
@@ -70,13 +71,27 @@ class Tensor(TensorMethods):
     # == compares elements, so tensors are dictionary keys by identity
     __hash__ = object.__hash__
 
-    def compute(self) -> Tensor:
-        """Compute the elements now, keep them, and return this tensor."""
+    def compute(self, *, wait: bool = True) -> Tensor:
+        """Compute the elements now, store them, and return this tensor.
+
+        With `wait=False` it returns when its device has been given the work: `is_ready` says whether that is done,
+        and `synchronize` waits for it. What goes wrong meanwhile is raised by what reads the elements first, with the
+        line that recorded them. What works in the host's memory is done when this returns.
+
+        >>> x = tfr.ones(3).compute(wait=False)
+        >>> x.is_ready
+        True
+        """
         node = self.node
+        if not wait:
+            hand_over((node,))
+            return self
         if node.storage is None and not run_ready(node):
             single = run_single(node)  # which most are: `evaluate` written out
             if not single:
                 evaluate((node,), single=single)
+        if type(node.storage.handle) is not np.ndarray:  # else it is there
+            wait_for((node,))
         return self
 
     def _rebind(self, node: Node) -> None:

@@ -32,8 +32,8 @@ def explain(error: BaseException, plan: Plan, index: int, recorded: Recorded) ->
         cancelled.step = what
         raise cancelled from None
     if isinstance(error, TensorFrameError):
-        error.location = location or error.location
-        error.step = error.step or what
+        if error.step is None:  # what was handed over before knows its own line
+            error.step, error.location = what, location or error.location
         if isinstance(error, KernelError) and not error.suggestions:
             error.suggestions = _instead_of(step)
         raise error

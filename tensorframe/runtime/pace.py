@@ -11,6 +11,7 @@ that is interrupted, the device is not to be had until it has done what it was g
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -36,12 +37,12 @@ class _Pace:
         self._most = _FIRST
         self._since = perf_counter()
 
-    def give(self, work: float) -> None:
+    def give(self, work: float, *, wait: bool = True) -> None:
         """Note what the device was given; wait for it if that is enough."""
         if not self._given:
             self._since = perf_counter()
         self._given += work
-        if self._given < self._most:
+        if self._given < self._most or not wait:
             return
         self.catch_up()
         took = perf_counter() - self._since
@@ -62,6 +63,9 @@ class _Pace:
             wait()
 
 
+# Whether who computes does not want to wait.
+handing_over: ContextVar[bool] = ContextVar("handing_over", default=False)
+
 _paces: dict[Device, _Pace | None] = {}
 when_changed(_paces.clear)
 
@@ -81,7 +85,7 @@ def paced(steps: Iterable[Item], plan: Plan) -> Iterator[Item]:
         yield item
         pace = _pace_of(step.device)
         if pace is not None:
-            pace.give(effort(step))
+            pace.give(effort(step), wait=not handing_over.get())
 
 
 def _pace_of(device: Device) -> _Pace | None:

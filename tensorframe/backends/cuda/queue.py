@@ -11,6 +11,7 @@ import numpy as np
 from tensorframe.backends.cuda.compiler import architecture_for, code_of
 from tensorframe.backends.cuda.error_translation import translated_errors
 from tensorframe.backends.cuda.staging import Staging
+from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Gate, Queue, Traits
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT
@@ -159,10 +160,34 @@ class CudaQueue(Queue):
         self._kernels.clear()
         self._staging = Staging(self.stream)
 
+    def mark(self) -> Mark:
+        """Return an event."""
+        with translated_errors:
+            event = cupy.cuda.Event(disable_timing=True)
+            event.record(self.stream)
+        return Event(event)
+
     def synchronize(self) -> None:
         """Wait for everything."""
         with translated_errors:
             self.stream.synchronize()
+
+
+class Event:
+    """An event of CUDA, as a mark."""
+
+    def __init__(self, event: Any) -> None:
+        self._event = event
+
+    def is_done(self) -> bool:
+        """Whether it has happened."""
+        with translated_errors:
+            return bool(self._event.done)
+
+    def wait(self) -> None:
+        """Wait for it."""
+        with translated_errors:
+            self._event.synchronize()
 
 
 class Current(Gate):

@@ -29,6 +29,7 @@ from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, made
+from tensorframe.backends.device.promises import Outstanding, Promise
 from tensorframe.backends.device.queue import Queue, Unusable, forked
 from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
 from tensorframe.backends.device.scratch import scratch_bytes
@@ -52,7 +53,7 @@ from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.ops.movement import DEPENDS, PART, RESHAPE
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK
-from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from tensorframe.backends.settings import Setting
@@ -71,6 +72,7 @@ class OpenDevice:
 
     queue: Queue
     pool: Pool
+    promises: Outstanding = field(default_factory=Outstanding)
 
 
 class KernelBackend(Backend):
@@ -196,6 +198,7 @@ class KernelBackend(Backend):
         if array.block is None:
             return np.empty(array.shape, array.dtype)
         open_device = self.open_device(storage.device)
+        self.wait_for(storage)
         if not array.is_contiguous:
             array = self._gathered(storage.device, array)
         assert array.block is not None
@@ -207,6 +210,34 @@ class KernelBackend(Backend):
         # exact, though NumPy warns of NaN in dtypes without infinities
         with np.errstate(invalid="ignore"):
             return data.view(held).astype(array.dtype, copy=False).reshape(array.shape)
+
+    def hand_over(self, storage: Storage, step: str, location: str | None) -> None:
+        """Have the device begin, and promise that these values will be there, unless that is promised already."""
+        open_device = self.open_device(storage.device)
+        blocks = [block for block in _blocks(storage) if block.promise is None]
+        if blocks:
+            with open_device.queue.lock:
+                promise = Promise(open_device.queue.mark(), step, location)
+                open_device.promises.add(promise)
+            for block in blocks:
+                block.promise = promise
+
+    def wait_for(self, storage: Storage) -> None:
+        """Wait for what was promised; raise what went wrong instead."""
+        open_device = self.open_device(storage.device)
+        with open_device.queue.lock:
+            for block in _blocks(storage):
+                open_device.promises.settle(block.promise)
+                if block.promise is not None:
+                    block.promise.wait()
+
+    def is_done(self, storage: Storage) -> bool:
+        """Whether the device has done what gives these values."""
+        self.hand_over(storage, "", None)  # from now on, where nobody has asked yet
+        with self.open_device(storage.device).queue.lock:
+            return all(
+                block.promise is None or block.promise.is_done() for block in _blocks(storage)
+            )
 
     def _gathered(self, device: Device, array: DeviceArray) -> DeviceArray:
         """Return the elements of a view in C order."""
@@ -227,6 +258,7 @@ class KernelBackend(Backend):
             raise ValueError("a tensor without elements has no memory")
         if array.offset or not array.is_contiguous:
             raise ValueError("a buffer holds elements in C order, from its beginning on")
+        self.wait_for(storage)
         self.synchronize(storage.device)
         open_device, buffer = (
             self.open_device(storage.device),
@@ -366,9 +398,10 @@ class KernelBackend(Backend):
         )
 
     def synchronize(self, device: Device) -> None:
-        """Wait for the device."""
+        """Wait for the device; what went wrong with results that were handed over names the line of the first."""
         open_device = self.open_device(device)
         with open_device.queue.lock:
+            open_device.promises.wait()
             open_device.queue.synchronize()
 
 
@@ -433,6 +466,13 @@ class _Blank:
             made(self._open_device.pool, held, shape, dtype, range(len(shape)))
             for shape, dtype in zip(shapes, dtypes, strict=True)
         ]
+
+
+def _blocks(storage: Storage) -> list[Block]:
+    """Return the memory of a value, or of the values of a call that gives several."""
+    handle = storage.handle
+    arrays: Sequence[DeviceArray] = handle if isinstance(handle, tuple) else (handle,)
+    return [array.block for array in arrays if array.block is not None]
 
 
 def _taken(region: Region, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:

@@ -8,6 +8,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from tensorframe.backends.base import byte_count
 from tensorframe.backends.budget import Budget
+from tensorframe.backends.device.promises import Promise
 from tensorframe.backends.device.queue import Queue, closed
 from tensorframe.errors import TensorFrameError
 from tensorframe.forks import new_reentrant_lock
@@ -32,7 +33,9 @@ class Statistics:
 class Block:
     """A buffer of a device, which goes back to its pool when nobody refers to it any more."""
 
-    __slots__ = ("__weakref__", "_pool", "buffer", "nbytes")
+    __slots__ = ("__weakref__", "_pool", "buffer", "nbytes", "promise")
+    promise: Promise | None
+    """What was said of the contents when they were handed over to the device; None where nothing was."""
 
     def __init__(self, pool: Pool, buffer: Any, nbytes: int) -> None:
         self._pool = pool
@@ -44,7 +47,9 @@ class Block:
             self._pool.take_back(self.buffer, self.nbytes)
 
     def __getattr__(self, name: str) -> Any:
-        """Say of a buffer that went with its device where it is."""
+        """Say of a buffer that went with its device where it is; of most blocks nothing is promised."""
+        if name == "promise":
+            return None
         if name == "buffer":
             raise closed(self._pool.name)
         raise AttributeError(name)

@@ -11,6 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from tensorframe.backends.interruptible import at_the_end
+from tensorframe.backends.device.promises import Finish, Mark
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
 from tensorframe.forks import new_reentrant_lock
@@ -198,6 +199,11 @@ class Queue(ABC):
         """
         total = self.total_memory()
         return None if total is None else max(total - taken, 0)
+
+    def mark(self) -> Mark:
+        """Return a mark of what the queue was given so far, and see that the device begins with it."""
+        self.flush()
+        return Finish(self)
 
     def flush(self) -> None:
         """See that the device begins with what it was given, at the latest now."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
@@ -170,6 +171,15 @@ class OpenClQueue(Queue):
         except cl.Error as error:
             raise self._told(error) from error
 
+    def mark(self) -> Mark:
+        """Return an event."""
+        try:
+            event = cl.enqueue_marker(self._queue)
+            self._queue.flush()
+        except cl.Error as error:
+            raise self._told(error) from error
+        return Event(event, self._told)
+
     def flush(self) -> None:
         """Have the device begin."""
         self._queue.flush()
@@ -191,3 +201,21 @@ class OpenClQueue(Queue):
         if error.code in _NO_MEMORY:
             return MemoryError(str(error))
         return KernelError(f"OpenCL: {error}")
+
+
+class Event:
+    """An event of OpenCL, as a mark; what fails has a negative status."""
+
+    def __init__(self, event: Any, told: Callable[[cl.Error], Exception]) -> None:
+        self._event, self._told = event, told
+
+    def is_done(self) -> bool:
+        """Whether it has happened, or cannot any more."""
+        return int(self._event.command_execution_status) <= cl.command_execution_status.COMPLETE
+
+    def wait(self) -> None:
+        """Wait for it."""
+        try:
+            self._event.wait()
+        except cl.Error as error:
+            raise self._told(error) from error

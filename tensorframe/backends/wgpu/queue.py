@@ -12,6 +12,7 @@ import numpy as np
 import wgpu
 
 from tensorframe.backends.critical import critical_section
+from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.spans import Work, spanned
@@ -322,8 +323,40 @@ class WgpuQueue(Queue):
             self._device.destroy()
         self._device = self.native = None
 
+    def mark(self) -> Mark:
+        """Return a mark: a copy behind everything, whose arrival is looked for."""
+        if self._fence is None:
+            self._fence = self.allocate(4)
+        usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
+        with translated_errors("kernels do not run"), critical_section():
+            stage = self._device.create_buffer(size=4, usage=usage)
+            self._recording.copy(self._fence.handle, 0, stage, 0, 4)
+            self._recording.submit()
+            return Arrival(stage, stage.map_async(wgpu.MapMode.READ, 0, 4))
+
     def synchronize(self) -> None:
         """Wait for everything: for a copy behind it, since wgpu's own wait does not work in every release."""
         if self._fence is None:
             self._fence = self.allocate(4)
         self.read(self._fence, 0, 4)
+
+
+class Arrival:
+    """The mark of a copy that arrives behind everything before."""
+
+    def __init__(self, stage: Any, mapped: Any) -> None:
+        self._stage, self._mapped = stage, mapped
+        # set by wgpu's own thread; without it, only who waits knows
+        self._arrived = getattr(mapped, "_thread_event", None)
+
+    def is_done(self) -> bool:
+        """Whether it has arrived."""
+        return self._mapped is None or (self._arrived is not None and self._arrived.is_set())
+
+    def wait(self) -> None:
+        """Wait for it."""
+        if self._mapped is not None:
+            with translated_errors("kernels do not run"):
+                self._mapped.sync_wait()
+                self._stage.unmap()
+            self._mapped = self._stage = None

@@ -1,0 +1,72 @@
+"""Handing work over: results that devices still compute when the caller goes on, and waiting for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tensorframe.backends.registry import backend_of, used_devices
+from tensorframe.errors import TensorFrameError
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
+from tensorframe.runtime.evaluate import evaluate
+from tensorframe.runtime.pace import catch_up, handing_over
+from tensorframe.site import describe
+
+
+def hand_over(nodes: Sequence[Node]) -> None:
+    """Evaluate nodes without waiting for their devices; their values promise to be there."""
+    pending = [node for node in nodes if node.storage is None]
+    if not pending:
+        return
+    token = handing_over.set(True)
+    try:
+        evaluate(pending)
+    finally:
+        handing_over.reset(token)
+    for node in pending:
+        if type(node.storage.handle) is not np.ndarray:
+            _promise(node)
+
+
+def _promise(node: Node) -> None:
+    step = f"{node.op.name} -> {node.dtype}{list(node.shape)} on {node.device}"
+    backend_of(node.device).hand_over(node.storage, step, describe(node.site))
+
+
+def is_ready(node: Node) -> bool:
+    """Whether a node's values are there, and its device is done with them."""
+    storage = node.storage
+    if storage is None:
+        return False
+    return type(storage.handle) is np.ndarray or backend_of(node.device).is_done(storage)
+
+
+def wait_for(nodes: Sequence[Node]) -> None:
+    """Wait until the values of computed nodes are there."""
+    waiting = [node for node in nodes if type(node.storage.handle) is not np.ndarray]
+    for node in waiting:
+        catch_up(node.device)  # which an interrupt ends
+        _promise(node)
+    for node in waiting:
+        backend_of(node.device).wait_for(node.storage)
+
+
+def synchronize(device: Device) -> None:
+    """Wait for a device; raise what went wrong with what it was given."""
+    catch_up(device)  # which an interrupt ends
+    backend_of(device).synchronize(device)
+
+
+def synchronize_all() -> None:
+    """Wait for every device that is open; what went wrong on one of them is raised when all are done."""
+    failures = []
+    for device in used_devices():
+        if backend_of(device).is_open(device):
+            try:
+                synchronize(device)
+            except TensorFrameError as error:
+                failures.append(error)
+    if failures:
+        raise failures[0]

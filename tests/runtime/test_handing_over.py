@@ -1,0 +1,110 @@
+"""Results that are handed over to a device: when they are there, and errors that come late, on a device that fails late."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import DeviceError, KernelError
+from tensorframe.graph.device import Device
+from tests.backends.devices import on_every_device
+from tests.backends.fakes import registered
+from tests.backends.late import LateBackend
+
+
+@pytest.fixture
+def queue():
+    """The queue of a device that works when somebody waits."""
+    with registered(LateBackend()) as (backend,):
+        yield backend.open_device(Device("late")).queue
+
+
+def operand(queue):
+    return tfr.asarray(np.arange(6, dtype=np.float32), device="late")
+
+
+def test_handing_over_returns_before_the_device_has_worked(queue):
+    y = (operand(queue) + 1).compute(wait=False)
+    assert y.is_computed
+    assert not y.is_ready
+    assert len(queue.given) == 1
+    queue.work()
+    assert y.is_ready
+    np.testing.assert_array_equal(y.numpy(), np.arange(1, 7))
+
+
+def test_computing_waits_and_reading_does(queue):
+    x = operand(queue)
+    y = (x * 2).compute()
+    assert not queue.given
+    assert y.is_ready
+    low, high = tfr.compute(tfr.min(x), tfr.max(x + 1), wait=False)
+    assert queue.given
+    assert not high.is_ready
+    assert (low.item(), high.item()) == (0.0, 6.0)
+    assert high.is_ready
+
+
+def test_synchronize_waits_for_one_device_or_all(queue):
+    for devices in (("late",), ()):
+        y = (operand(queue) - 1).compute(wait=False)
+        assert queue.given
+        tfr.synchronize(*devices)
+        assert not queue.given
+        assert y.is_ready
+    with pytest.raises(DeviceError, match="nowhere"):
+        tfr.synchronize("nowhere")
+
+
+def test_a_late_error_names_the_line_that_recorded_it_at_every_read(queue):
+    x = operand(queue)
+    good = tfr.exp(x).compute(wait=False)
+    bad = tfr.sqrt(x)  # this line
+    queue.failing.add(queue.launches + 1)
+    bad.compute(wait=False)
+    after = (x * 3).compute(wait=False)
+    np.testing.assert_array_equal(after.numpy(), 3 * np.arange(6))  # whose work has gone well
+    for _ in range(2):
+        with pytest.raises(KernelError, match=r"launch 2 has failed(.|\n)*this line") as caught:
+            bad.numpy()
+        assert "sqrt -> float32[6] on late" in str(caught.value)
+    np.testing.assert_allclose(good.numpy(), np.exp(np.arange(6)), rtol=1e-6)
+    with pytest.raises(KernelError, match="this line"):
+        tfr.synchronize()
+    tfr.synchronize()  # which tells it once
+
+
+def test_a_late_error_that_somebody_else_meets_names_its_own_line(queue):
+    x = operand(queue)
+    queue.failing.add(queue.launches + 1)
+    bad = tfr.sqrt(x).compute(wait=False)  # the failing line
+    good = (x + 1).compute(wait=False)
+    with pytest.raises(KernelError, match="the failing line"):
+        tfr.synchronize("late")
+    assert good.numpy()[0] == 1
+    with pytest.raises(KernelError, match="the failing line"):
+        bad.item()
+
+
+def test_computing_with_an_error_raises_at_once(queue):
+    queue.failing.add(queue.launches + 1)
+    with pytest.raises(KernelError, match=r"has failed(.|\n)*the recording"):
+        tfr.sqrt(operand(queue)).compute()  # the recording
+
+
+@on_every_device
+def test_devices_hand_over_and_finish(device):
+    x = tfr.asarray(np.arange(1000, dtype=np.float32), device=device)
+    y = tfr.sum(x * 2).compute(wait=False)
+    z = (x + y).compute(wait=False)
+    tfr.synchronize(device)
+    assert y.is_ready
+    assert z.is_ready
+    assert y.item() == 999_000
+    assert not (z * 2).is_ready
+
+
+def test_the_hosts_memory_is_ready_when_calls_return():
+    y = tfr.sqrt(tfr.ones(5)).compute(wait=False)
+    assert y.is_ready
+    tfr.synchronize("cpu")
+    assert not tfr.sqrt(y).is_ready
