@@ -1,4 +1,4 @@
-"""Results that are handed over to a device: when they are there, and errors that come late, on a device that fails late."""
+"""Results that are handed over to a device: when they are there, and errors that come late, on one that fails late."""
 
 import numpy as np
 import pytest

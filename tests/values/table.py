@@ -55,8 +55,8 @@ LEFT_OUT: dict[str, str] = {
     ),
     "computing, looking at it, and settings": (
         "autocast autotune bench calibrate compute doctor elementwise estimate explain get_backend jit "
-        "load_ipython_extension "
-        "profile raw_kernel register_tree set_backend set_backend_priority synchronize transfer_policy use_backend verify visualize"
+        "load_ipython_extension synchronize "
+        "profile raw_kernel register_tree set_backend set_backend_priority transfer_policy use_backend verify visualize"
     ),
     "transformations of functions; tests/gradient": (
         "check_gradient checkpoint custom_gradient grad hessian hvp jacobian jvp stop_gradient value_and_grad vjp vmap"

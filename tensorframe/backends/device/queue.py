@@ -10,8 +10,8 @@ from weakref import WeakSet
 
 import numpy as np
 
-from tensorframe.backends.interruptible import at_the_end
 from tensorframe.backends.device.promises import Finish, Mark
+from tensorframe.backends.interruptible import at_the_end
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
 from tensorframe.forks import new_reentrant_lock
