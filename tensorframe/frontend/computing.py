@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tensorframe.backends.registry import named_device
 from tensorframe.frontend.operands import nodes_of
-from tensorframe.frontend.tensor import Tensor, attribute
+from tensorframe.frontend.tensor import Tensor, attribute, waiting
 from tensorframe.graph.device import Device
-from tensorframe.runtime import handing_over
 from tensorframe.runtime.evaluate import evaluate
 
 
@@ -26,9 +25,9 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
     nodes = nodes_of("compute", tensors)
     if wait:
         evaluate(nodes)
-        handing_over.wait_for(nodes)
+        waiting().wait_for(nodes)
     else:
-        handing_over.hand_over(nodes)
+        waiting().hand_over(nodes)
     return tensors
 
 
@@ -44,9 +43,9 @@ def synchronize(device: str | Device | None = None) -> None:
     True
     """
     if device is None:
-        handing_over.synchronize_all()
+        waiting().synchronize_all()
         return
-    handing_over.synchronize(named_device("synchronize", device))
+    waiting().synchronize(named_device("synchronize", device))
 
 
 @attribute
@@ -61,7 +60,8 @@ def is_ready(self: Tensor) -> bool:
 
     Where the device has failed it is True as well: reading raises the error. Returns at once.
     """
-    return handing_over.is_ready(self.node)
+    ready: bool = waiting().is_ready(self.node)
+    return ready
 
 
 @attribute

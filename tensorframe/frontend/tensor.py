@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar
 from weakref import ref
 
@@ -16,7 +17,6 @@ from tensorframe.graph.mapping import mapping
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
 from tensorframe.runtime.evaluate import evaluate, host_array
-from tensorframe.runtime.handing_over import hand_over, wait_for
 from tensorframe.runtime.ready import run_ready
 from tensorframe.runtime.single import run_single
 
@@ -84,14 +84,14 @@ class Tensor(TensorMethods):
         """
         node = self.node
         if not wait:
-            hand_over((node,))
+            waiting().hand_over((node,))
             return self
         if node.storage is None and not run_ready(node):
             single = run_single(node)  # which most are: `evaluate` written out
             if not single:
                 evaluate((node,), single=single)
         if type(node.storage.handle) is not np.ndarray:  # else it is there
-            wait_for((node,))
+            waiting().wait_for((node,))
         return self
 
     def _rebind(self, node: Node) -> None:
@@ -104,6 +104,13 @@ class Tensor(TensorMethods):
     def _array(self) -> np.ndarray[Any, Any]:
         """Return the elements as NumPy holds them; not to be written to."""
         return host_array(self.node)
+
+
+def waiting() -> ModuleType:
+    """Return what hands work over to devices and waits for them, which programs on the cpu do without."""
+    from tensorframe.runtime import handing_over
+
+    return handing_over
 
 
 def method(function: Function) -> Function:
