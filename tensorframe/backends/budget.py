@@ -140,26 +140,26 @@ class Budget:
         free = self._accounts.free()
         return None if free is None else self._accounts.held() + self._accounts.pooled() + free
 
-    def room(self, *, light: bool = False) -> float:
-        """Return the bytes that may be taken now, with those in the pool; infinite where that is unknown.
-
-        What is `light` may take half of what is left to what nobody counts.
-        """
+    def room(self) -> float:
+        """Return the bytes that may be taken now, with those in the pool; infinite where that is unknown."""
         free, chosen = self._accounts.free(), self.chosen
         given = inf if free is None else free + self._accounts.pooled()
         if chosen is None:
             return given
-        beside = min(chosen // _UNCOUNTED, self._uncounted) >> light
-        return max(min(given, chosen - self._accounts.held() - beside), 0)
+        return max(min(given, chosen - self._accounts.held() - self._reserve(chosen)), 0)
 
-    def admits(self, need: int, *, light: bool = False) -> bool:
+    def _reserve(self, chosen: int) -> int:
+        """Return what is left of a limit to what nobody counts."""
+        return min(chosen // _UNCOUNTED, self._uncounted)
+
+    def admits(self, need: int) -> bool:
         """Whether so many bytes can be taken, after all that helps if need be; what is left of them is credit.
 
         What is pooled, tensors in cycles and the free pages of heaps go first, then what callbacks give up.
         """
-        room = self.room(light=light)
+        room = self.room()
         if need > room:
-            room = self.relieve(need, light=light)
+            room = self.relieve(need)
         if room >= need > room - self._accounts.pooled():
             self._accounts.trim()  # libraries allocate what the plan needs, which cannot use pooled blocks
         if need > room:
@@ -171,6 +171,16 @@ class Budget:
         self.credit = int(min((room - need) / _CREDIT, left, _MOST_CREDIT))
         self.spare = need + self.credit
         return True
+
+    def admits_light(self, need: int) -> bool:
+        """Whether so few bytes can be taken: half of what is left to what nobody counts is theirs, too."""
+        chosen = self.chosen
+        if chosen is None or self.room() >= need or self.relieve(need) >= need:
+            return True
+        if chosen - self._accounts.held() - self._reserve(chosen) // 2 >= need:
+            return True
+        self.refusals += 1
+        return False
 
     def grow(self, need: int) -> None:
         """See that the pool may take so many bytes more; MemoryError if it may not, whatever is given up."""
@@ -201,19 +211,19 @@ class Budget:
             f"{show_bytes(need)} are needed on {self.name}, and {show_bytes(room)} are left{limit}"
         )
 
-    def relieve(self, need: int, *, light: bool = False) -> float:
+    def relieve(self, need: int) -> float:
         """Return the room there is after everything that makes some has been tried."""
         log("evicted what %s had pooled: %d bytes are needed", self.name, need)
         self._tidy()
         waiting = callbacks()
         for callback in waiting:
-            room = self.room(light=light)
+            room = self.room()
             if need <= room:
                 return room
             callback(Pressure(self.name, need, int(room)))
         if waiting:
             self._tidy()
-        return self.room(light=light)
+        return self.room()
 
     def _tidy(self) -> None:
         """Free what nobody refers to, and give back what is free: what counts as held is held then."""

@@ -50,7 +50,7 @@ class Watcher:
 def admit_small(node: Node) -> None:
     """Refuse a light evaluation that there is no room for: called before each one while memory is short."""
     need = _most()
-    if not pool.budget.admits(need, light=True):
+    if not pool.budget.admits_light(need):
         refuse_small(node, pool.budget, need)
 
 

@@ -14,7 +14,6 @@ from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import ARANGE, DATA
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.fitting import LIGHT, PYTHONS
 from tensorframe.runtime.streaming import Stream, Tile, is_file
 from tensorframe.schedule.blocks import Block, extents, whole
 from tensorframe.schedule.capture import capture
@@ -32,8 +31,6 @@ ENOUGH = 64 << 20
 _SMALL = 16
 # The part of what is free, up to a tile, that is left to kernels and the interpreter.
 _SPARE = 4
-# Bytes that are left on the host at least: the plan of a tile finds them free beside its own, or is refused.
-_LEAST_SPARE = PYTHONS + LIGHT
 # Cuts that are tried: an axis of a leaf each.
 _MOST_CUTS = 24
 # Bytes that a disk reads in a second, where nobody measured: for estimates.
@@ -172,8 +169,7 @@ def _is_within(planned: StreamPlan, room: Room) -> bool:
     """Whether a stream fits: what it takes, and a part of what there is for kernels and the interpreter."""
     for device, size in planned.peak.items():
         there = room(device)
-        spare = min(there / _SPARE, ENOUGH)
-        if size > there - (max(spare, _LEAST_SPARE) if device is CPU else spare):
+        if size > there - min(there / _SPARE, ENOUGH):
             return False
     return True
 

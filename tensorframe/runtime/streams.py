@@ -20,7 +20,7 @@ from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.failures import Recorded
-from tensorframe.runtime.fitting import Blocked, needs_of, refuse
+from tensorframe.runtime.fitting import LIGHT, PYTHONS, Blocked, needs_of, refuse
 from tensorframe.runtime.observers import Need
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.replay import Replay
@@ -33,12 +33,12 @@ from tensorframe.schedule.plan import Plan
 
 
 def room_on(device: Device) -> float:
-    """Return the bytes that a stream may take on a device now."""
+    """Return the bytes that a stream may take on a device now; of the host's, plans of tiles have Python's beside."""
     budget = backend_of(device).budget(device)
     if budget is None:
         return inf
     room = budget.room()
-    return room - addresses_of_threads() if device is CPU else room
+    return room - addresses_of_threads() - PYTHONS - LIGHT if device is CPU else room
 
 
 def fits_with_files(request: Capture, plan: Plan) -> bool:
