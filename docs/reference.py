@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sections import sections
+from sections import prose_of, sections
 
 import tensorframe
 from tensorframe.frontend.tensor import Tensor
@@ -370,7 +370,7 @@ def described_function(kind: str, path: str, heading: str, function: Callable[..
     """A function or method: what its docstring says, its parameters, and what else is known of it."""
     text = documentation(function)
     return described(
-        kind, heading, f"{markdown(text)}\n\n{sections(path, function, text)}", ready=True
+        kind, heading, f"{markdown(prose_of(text))}\n\n{sections(path, function, text)}", ready=True
     )
 
 

@@ -1,7 +1,7 @@
 """What the reference says of a function beside its docstring: parameters, result, errors, differences, related names.
 
 Parameters mean the same in most functions, so each meaning is written once, in `parameters.toml`: by the function, by
-its module, or by the name alone.
+its module, or by the name alone. What the sections of a docstring in numpydoc's style say comes first.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from tensorframe import errors
 from tensorframe.testing.stubs import public_names
 
 HERE = Path(__file__).parent
+_HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+_ENTRY = re.compile(r"^(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?|\n)*)", re.MULTILINE)
 _ROW = re.compile(r"^\| (`[^|]*`) \| ([^|]*) \|$", re.MULTILINE)
 
 
@@ -38,13 +40,38 @@ def _differences() -> dict[str, str]:
     return differences
 
 
+def prose_of(docstring: str) -> str:
+    """Return a docstring without the sections that become fields: what it says, and its examples."""
+    before, *parts = _HEADING.split(docstring)
+    named = dict(zip(parts[::2], parts[1::2], strict=True))
+    texts = [before, *(named[name] for name in ("Notes", "Examples") if name in named)]
+    return "\n\n".join(text.strip("\n") for text in texts)
+
+
+def _written(docstring: str, section: str) -> dict[str, str]:
+    """Return the entries of a section in numpydoc's style, each with what it says on one line."""
+    parts = _HEADING.split(docstring)[1:]
+    text = dict(zip(parts[::2], parts[1::2], strict=True)).get(section, "")
+    return {
+        name.strip(): " ".join(meaning.split())
+        for names, meaning in _ENTRY.findall(text)
+        for name in names.partition(" : ")[0].split(",")
+    }
+
+
 def sections(path: str, function: Callable[..., Any], text: str) -> str:
     """Return the sections of a function whose docstring is `text`, as a list of fields; `path` is its full name."""
-    lines = [f":param {name}: {meaning_of(path, name)}".rstrip() for name in parameters(function)]
+    meanings = _written(text, "Parameters")
+    lines = [
+        f":param {name}: {meanings.get(name) or meaning_of(path, name)}".rstrip()
+        for name in parameters(function)
+    ]
+    lines += [f":returns: {meaning}" for meaning in _written(text, "Returns").values()]
     result = _annotation(function)
     if result:
         lines.append(f":rtype: {result}")
-    lines += [f":raises {error}: {sentence}" for error, sentence in _raised(text)]
+    raised = _written(text, "Raises") or dict(_raised(text))
+    lines += [f":raises {error}: {sentence}" for error, sentence in raised.items()]
     parts = ["\n".join(lines)]
     short = path.removeprefix("tensorframe.")
     difference = _differences().get(short)

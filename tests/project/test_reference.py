@@ -178,3 +178,13 @@ def test_a_function_has_its_parameters_result_errors_and_differences(reference):
     )
     text = reference.entry("tensorframe.divide", tfr.divide)
     assert "**Differences from NumPy**: integers give the default real dtype, float32." in text
+
+
+def test_sections_of_a_docstring_in_numpydocs_style_become_fields(reference):
+    text = reference.entry("tensorframe.nn.functional.conv2d", tfr.nn.functional.conv2d)
+    assert ":param weight: Shape (O, C / groups, kernel height, kernel width)." in text
+    assert ":param padding: One number for both axes, or one for each." in text
+    assert ":returns: Shape (N, O, H', W')" in text
+    assert ":raises ShapeError: If channels and groups do not divide" in text
+    assert "```pycon\n>>> x = tfr.ones((1, 1, 3, 3))" in text
+    assert "----" not in text
