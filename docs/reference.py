@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sections import prose_of, sections
 
 import tensorframe
@@ -28,6 +29,7 @@ from tensorframe.testing.stubs import public_names, signature_text, written_in
 
 GENERATED = "from op rows"
 FRONTEND = "tensorframe.frontend."
+NUMPY = "https://numpy.org/doc/stable/reference/generated/{}.html"
 
 
 @dataclass(frozen=True)
@@ -341,13 +343,14 @@ def homes() -> dict[type, str]:
 
 def is_scalar_type(value: type) -> bool:
     """Whether a class is there for its name as a dtype."""
-    return value.__module__ in {"numpy", "ml_dtypes", "builtins"}
+    return issubclass(value, np.generic) or value.__module__ in {"ml_dtypes", "builtins"}
 
 
 def described_class(path: str, value: type) -> str:
     """A class with its public members, in the order of the alphabet."""
     members = dict(inspect.getmembers(value)) if value is Tensor else dict(vars(value))
-    public = {name: members[name] for name in sorted(members) if name[0] != "_"}
+    ours = value.__module__.startswith("tensorframe")
+    public = {name: members[name] for name in sorted(members) if ours and name[0] != "_"}
     fields = field_documentation(value)
     parts = [markdown(documentation(value))]
     if "__init__" in vars(value) and not hasattr(value, "__dataclass_fields__"):
@@ -417,9 +420,12 @@ def signature(function: Callable[..., Any], *, method: bool = False) -> str:
 
 
 def documentation(value: Any) -> str:
-    """The docstring, if it is the value's own."""
+    """The docstring, if it is the value's own; what is NumPy's is described by NumPy."""
     if isinstance(value, type) and value.__doc__ is None:
         return ""
+    if (getattr(value, "__module__", None) or "").partition(".")[0] == "numpy":
+        name = f"numpy.{getattr(value, '__name__', '')}"
+        return f"NumPy's own [{name}]({NUMPY.format(name)}), for programs that name it."
     return inspect.getdoc(value) or ""
 
 

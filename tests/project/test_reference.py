@@ -88,6 +88,8 @@ def test_pages_that_nobody_writes_any_more_go(reference, tmp_path):
     assert {"index", "reductions", "tensorframe.max", "tensorframe.nn.Linear"} <= written
     assert "old" not in written
     assert len({name.lower() for name in written}) == len(written), "some disks ignore case"
+    pages = [path.read_text() for path in tmp_path.iterdir()]
+    assert not [text for text in pages if "\n-----" in text], "a section became a heading"
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     reference.write(tmp_path)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
