@@ -6,11 +6,11 @@ iterations stay in one row, and begin at a multiple of their number, where `n` a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tensorframe.kernel import ir
-from tensorframe.kernel.ir.walk import expressions, in_order, substituted
+from tensorframe.kernel.ir.walk import expressions, in_order, own_expressions, substituted
 
 
 class Run(NamedTuple):
@@ -26,22 +26,79 @@ class Run(NamedTuple):
 
 
 def runs_of(loop: ir.Loop, first: ir.Index) -> list[Run]:
-    """Return the accesses to neighbours, `first` being the first iteration; none where only some iterations write."""
-    roots, stores = expressions(loop.body)
+    """Return the accesses to neighbours, `first` being the first iteration; none where only some iterations write.
+
+    They are those of a loop over the grid, whose positions are known before it.
+    """
+    runs = []
+    for buffer, position, whole in _accesses(loop):
+        parts = in_order((whole,), ())
+        if any(isinstance(part, ir.Variable | ir.Load) for part in parts):
+            continue  # what an iteration finds out, as by a tensor of indices, is not known before it
+        multiples = _multiples(whole, loop.index)
+        if multiples is not None:
+            runs.append(Run(buffer, position, substituted(whole, {loop.index: first}), multiples))
+    return runs
+
+
+def inner_runs_of(loop: ir.Loop, names: Mapping[ir.Expr, ir.Expr]) -> list[Run]:
+    """Return the accesses to neighbours of a loop in other loops, from its first iteration on.
+
+    `names` are those given outside of it to what is made of indices and numbers.
+    """
+    changing = _changed_in(loop.body)
+    first: dict[ir.Expr, ir.Expr] = {loop.index: ir.literal(0, loop.index.dtype)}
+    runs = []
+    for buffer, position, whole in _accesses(loop):
+        parts = in_order((whole,), ())
+        if any(part in changing or _may_change(part) for part in parts):
+            continue
+        multiples = _multiples(substituted(whole, names), loop.index)
+        if multiples is not None:
+            runs.append(Run(buffer, position, substituted(whole, first), multiples))
+    return runs
+
+
+def is_position(value: ir.Expr) -> bool:
+    """Whether a value is made of indices and numbers alone, so that it stays what it is."""
+    return not any(isinstance(part, ir.Variable | ir.Load) for part in in_order((value,), ()))
+
+
+def _may_change(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Load) and expr.buffer.role is not ir.Role.INPUT
+
+
+def _changed_in(body: Iterable[ir.Statement]) -> set[ir.Expr]:
+    """Return the variables that statements change or name."""
+    changed: set[ir.Expr] = set()
+    for statement in body:
+        if isinstance(statement, ir.Set | ir.Let):
+            changed.add(statement.variable)
+        elif isinstance(statement, ir.Loop | ir.If):
+            changed |= _changed_in(statement.body)
+    return changed
+
+
+def _accesses(loop: ir.Loop) -> list[tuple[ir.Buffer, ir.Expr, ir.Expr]]:
+    """Return what every iteration accesses in memory, where in its text, and where without the names of its body.
+
+    What only some of them load may not be there for the others.
+    """
+    _, stores = expressions(loop.body)
     if any(store not in loop.body for store in stores):
         return []
+    always = [statement for statement in loop.body if not isinstance(statement, ir.Loop | ir.If)]
+    roots = [root for statement in always for root in own_expressions(statement)]
     accesses = [
         (expr.buffer, expr.position) for expr in in_order(roots, ()) if isinstance(expr, ir.Load)
     ]
     accesses += [(store.buffer, store.position) for store in stores]
     names = _named_values(loop)
-    runs = []
-    for buffer, position in dict.fromkeys(accesses):
-        whole = substituted(position, names)
-        multiples = _multiples(whole, loop.index)
-        if multiples is not None:
-            runs.append(Run(buffer, position, substituted(whole, {loop.index: first}), multiples))
-    return runs
+    return [
+        (buffer, position, substituted(position, names))
+        for buffer, position in dict.fromkeys(accesses)
+        if buffer.role in (ir.Role.INPUT, ir.Role.OUTPUT)
+    ]
 
 
 def _named_values(loop: ir.Loop) -> dict[ir.Expr, ir.Expr]:
@@ -55,11 +112,6 @@ def _named_values(loop: ir.Loop) -> dict[ir.Expr, ir.Expr]:
 
 def _multiples(position: ir.Expr, index: ir.Index) -> tuple[ir.Expr, ...] | None:
     """Return what has to be multiples of the number of neighbours, where these are side by side; None elsewhere."""
-    parts = in_order((position,), ())
-    if any(isinstance(part, ir.Variable | ir.Load) for part in parts):
-        return (
-            None  # what an iteration finds out, as by a tensor of indices, is not known before it
-        )
     terms = _terms(position)
     along = [term for term in terms if term is index or _is_call(term, "remainder", index)]
     if len(along) != 1:

@@ -9,14 +9,15 @@ access, and for what is left over at the end, there is a loop over single elemen
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tensorframe.codegen.joining import Joining
-from tensorframe.codegen.neighbours import Run, runs_of
+from tensorframe.codegen.neighbours import Run, inner_runs_of, is_position, runs_of
 from tensorframe.codegen.printer import indented
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
+from tensorframe.kernel.ir.walk import substituted
 
 _WIDEST = 16  # bytes of one access, to a multiple of which it is aligned
 
@@ -39,7 +40,9 @@ class WideLoops(Joining):
     def __init__(self, kernel: ir.Kernel) -> None:
         super().__init__(kernel)
         self.vectors: dict[str, str] = {}  # types of several elements: name -> declaration
-        self._runs: dict[tuple[ir.Buffer, ir.Expr], str] = {}  # -> the vector that has the elements
+        # -> the vector that has the elements, and the index of one in there
+        self._runs: dict[tuple[ir.Buffer, ir.Expr], tuple[str, str]] = {}
+        self._named: dict[ir.Expr, ir.Expr] = {}  # positions that have names
 
     @abstractmethod
     def side(self, buffer: ir.Buffer, width: int) -> Side:
@@ -47,38 +50,95 @@ class WideLoops(Joining):
 
     def place(self, buffer: ir.Buffer, position: ir.Expr) -> tuple[str, str] | None:
         """Return the array and the index of an element that a wide access has read, or will write; None for others."""
-        vector = self._runs.get((buffer, position))
-        return None if vector is None else (f"{vector}.at", "part")
+        return self._runs.get((buffer, position))
+
+    def statement(self, statement: ir.Statement) -> list[str]:
+        """Return the lines of a statement."""
+        if isinstance(statement, ir.Let):
+            value = substituted(statement.value, self._named)
+            if is_position(value):
+                self._named[statement.variable] = value
+        return super().statement(statement)
 
     def loop(self, loop: ir.Loop) -> list[str]:
         """Return a loop, or, where it has a width and accesses neighbours, two."""
+        innermost = not any(isinstance(statement, ir.Loop) for statement in loop.body)
+        if loop.width > 1 and loop.over is ir.ParallelAxis.NOTHING and innermost:
+            return self._run(loop, inner_runs_of(loop, self._named))
         first = ir.index("first", loop.index.dtype)
-        runs = runs_of(loop, first) if loop.width > 1 else []
+        on_grid = loop.width > 1 and loop.over is ir.ParallelAxis.GRID
+        runs = runs_of(loop, first) if on_grid else []
         return self._wide(loop, runs, first) if runs else super().loop(loop)
 
-    def _wide(self, loop: ir.Loop, runs: Sequence[Run], first: ir.Index) -> list[str]:
-        kind, index, width = self.type(loop.index.dtype), self.name(loop.index.name), loop.width
-        stop, (begin, step) = self.text(loop.stop), self.grid
+    def _run(self, loop: ir.Loop, runs: Sequence[Run]) -> list[str]:
+        """Return a loop of at most so many iterations as its width: all of them at once, or one after the other."""
+        index, width = self.name(loop.index.name), loop.width
+        head = f"for ({self.type(loop.index.dtype)} {index} = 0; {index} < {width}; ++{index}) {{"
+
+        def unrolled(body: list[str]) -> list[str]:
+            return ["#pragma unroll", head, *indented(body), "}"]
+
         alone = self.block(loop.body)
+        moved = unrolled(alone)
+        if runs:
+            loads, together, stores = self._moved(loop, runs, index, self._beside)
+            misfit = " | ".join(self._remainders(runs, width, exact=False))
+            moved = [
+                f"if (({misfit}) == 0u) {{",
+                *indented([*loads, *unrolled(together), *stores]),
+                *("} else {", *indented(moved), "}"),
+            ]
+        return [
+            *(f"if ({self.text(loop.stop)} == {width}u) {{", *indented(moved)),
+            *("} else {", "    #pragma unroll 1"),
+            *indented([f"{self.head(loop)} {{", *indented(alone), "}"]),
+            "}",
+        ]
+
+    def _beside(self, run: Run, side: Side, _width: int) -> str:
+        """Return the vector that begins at a run's first element."""
+        return f"*({side.pointer}({side.first} + ({self.text(run.first)})))"
+
+    def _moved(
+        self,
+        loop: ir.Loop,
+        runs: Sequence[Run],
+        index: str,
+        place: Callable[[Run, Side, int], str],
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Return the lines that load vectors, those of an iteration that uses them, and those that store vectors."""
         names = [f"{run.buffer.name}_vector{number}" for number, run in enumerate(runs)]
         self._runs = {
-            (run.buffer, run.position): name for run, name in zip(runs, names, strict=True)
+            (run.buffer, run.position): (f"{name}.at", index)
+            for run, name in zip(runs, names, strict=True)
         }
         together = self.block(loop.body)
         self._runs = {}
         loads, stores = [], []
         for run, name in zip(runs, names, strict=True):
-            side = self.side(run.buffer, width)
-            # of the vector's own number the compiler makes one address, and adds to it
-            place = "vector" if run.first is first else f"({self.text(run.first)}) / {width}"
-            memory = f"({side.pointer}{side.first})[{place}]"
+            side = self.side(run.buffer, loop.width)
+            memory = place(run, side, loop.width)
             if run.buffer.role is ir.Role.INPUT:
                 loads.append(f"const {side.type} {name} = {memory};")
             else:
                 loads.append(f"{side.type} {name};")
                 stores.append(f"{memory} = {name};")
+        return loads, together, stores
+
+    def _wide(self, loop: ir.Loop, runs: Sequence[Run], first: ir.Index) -> list[str]:
+        kind, index, width = self.type(loop.index.dtype), self.name(loop.index.name), loop.width
+        stop, (begin, step) = self.text(loop.stop), self.grid
+        alone = self.block(loop.body)
+
+        def numbered(run: Run, side: Side, width: int) -> str:
+            # of the vector's own number the compiler makes one address, and adds to it
+            place = "vector" if run.first is first else f"({self.text(run.first)}) / {width}"
+            return f"({side.pointer}{side.first})[{place}]"
+
+        loads, together, stores = self._moved(loop, runs, "part", numbered)
+        misfit = " | ".join(self._remainders(runs, width, exact=True))
         return [
-            f"const {kind} vectors = ({self._misfit(runs, width)}) != 0 ? 0 : {stop} / {width};",
+            f"const {kind} vectors = ({misfit}) != 0 ? 0 : {stop} / {width};",
             f"for ({kind} vector = {begin}; vector < vectors; vector += {step}) {{",
             f"    const {kind} first = vector * {width};",
             *indented(loads),
@@ -94,15 +154,20 @@ class WideLoops(Joining):
             "}",
         ]
 
-    def _misfit(self, runs: Sequence[Run], width: int) -> str:
-        """Return a number that is 0 where all accesses are to neighbours, and aligned."""
+    def _remainders(self, runs: Sequence[Run], width: int, *, exact: bool) -> list[str]:
+        """Return numbers that are 0 where all accesses are to neighbours, and aligned.
+
+        Where vectors are numbered, positions are `exact` multiples of their elements.
+        """
         remainders: dict[str, None] = {}
         for run in runs:
             side = self.side(run.buffer, width)
             remainders[f"{side.address} % {side.alignment}u"] = None
+            size = width if exact else side.alignment // run.buffer.dtype.itemsize
             for number in run.multiples:
-                remainders[f"{self.text(number)} % {width}u"] = None
-        return " | ".join(remainders)
+                if not (isinstance(number, ir.Literal) and int(number.value.real) % size == 0):
+                    remainders[f"{self.text(number)} % {size}u"] = None
+        return [*remainders]
 
 
 def alignment_of(dtype: DType, width: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,6 +96,52 @@ def test_rows(device: str, expression: str, length: int) -> None:
     assert_close(
         got.numpy(), eval(expression, {"tfr": np, "x": x, "i": i}).astype(np.float32), ulp=0
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "tfr.sum(x, axis=1)",
+        "tfr.max(x, axis=1)",
+        "tfr.softmax(x, axis=1)",
+        "tfr.sum(tfr.take(x, i, axis=0) * w, axis=1)",
+        "x - tfr.mean(x, axis=1, keepdims=True)",
+        "tfr.sum(tfr.concat([x[:, :8], x], axis=1), axis=1)",
+    ],
+)
+def test_reductions_of_rows(device: str, expression: str, dtype: str) -> None:
+    """Rows that begin at multiples of an access and others, and that end within a run, have the same bits."""
+    rng = np.random.default_rng(7)
+
+    def evaluated(where: str, first: int, *, copied: bool) -> np.ndarray[Any, Any]:
+        arrays = {name: tfr.asarray(array, device=where) for name, array in operands.items()}
+        tfr.compute(*arrays.values())
+        cut = {name: array[..., first:] for name, array in arrays.items()}
+        if copied:
+            cut = {name: array.copy().compute() for name, array in cut.items()}
+        rows = tfr.asarray(np.array([3, 0, 4], np.int32), device=where)
+        result: tfr.Tensor = eval(expression, {"tfr": tfr, "i": rows, **cut})
+        return result.numpy()
+
+    for length, first in ((32, 4), (45, 0), (45, 3)):
+        shapes = {"x": (5, length + first), "w": (length + first,)}
+        operands = {
+            name: rng.standard_normal(shape).astype(dtype) for name, shape in shapes.items()
+        }
+        got = evaluated(device, first, copied=False)
+        np.testing.assert_array_equal(got, evaluated(device, first, copied=True))
+        tolerance = 1e-5 if dtype == "float32" else 2e-2
+        expected = evaluated("cpu", first, copied=False)
+        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_what_only_some_elements_read_is_not_read_for_the_others(device: str) -> None:
+    """The second of two pieces would be read far before its beginning, and the first beyond its end."""
+    x = np.arange(64, dtype=np.float32)
+    moved = tfr.asarray(x, device=device).compute()
+    joined = tfr.concat([moved, moved * 2, moved])
+    assert joined.numpy().tolist() == np.concatenate([x, x * 2, x]).tolist()
 
 
 def test_rare_paths_stay_with_their_elements(device: str) -> None:

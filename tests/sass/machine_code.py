@@ -61,7 +61,7 @@ class MachineCode:
     shared: int
     local: int
     instructions: tuple[Instruction, ...]
-    loops: tuple[tuple[Instruction, ...], ...]  # those that no other loop is inside
+    loops: tuple[tuple[Instruction, ...], ...]  # of each, what is in no other loop inside
 
     def count(self, *ops: str) -> int:
         """Return how many instructions do one of these things."""
@@ -79,13 +79,19 @@ class MachineCode:
 
     @cached_property
     def main_loop(self) -> tuple[Instruction, ...]:
-        """The innermost loop that has most bytes on their way, or all instructions where none reads memory."""
-        return max(self.loops, key=_bytes_read, default=()) or self.instructions
+        """The loop that has most bytes on their way by wide accesses, or by all; the kernel where none reads memory.
+
+        What is left over, or not aligned, is read by narrow accesses in a loop of its own.
+        """
+        by_width = max(
+            self.loops, key=lambda loop: (_bytes_read(loop, 128), _bytes_read(loop)), default=()
+        )
+        return by_width if _bytes_read(by_width) else self.instructions
 
     @property
     def bytes_read(self) -> int:
         """The bytes that a thread reads in one turn of the main loop: so many are on their way at once."""
-        return _bytes_read(self.main_loop)
+        return sum(self.widths_when_aligned(stores=False)) // 8
 
     @property
     def float64_each(self) -> float:
@@ -102,9 +108,14 @@ class MachineCode:
         """Return the bits of each access to global memory in the main loop."""
         return [one.width for one in self.main_loop if (one.is_store if stores else one.is_load)]
 
+    def widths_when_aligned(self, *, stores: bool) -> list[int]:
+        """Return the same without narrow accesses of what is not aligned, which has its own way in the loop."""
+        widths = self.widths(stores=stores)
+        return [width for width in widths if width > 32] if 128 in widths else widths
 
-def _bytes_read(instructions: Iterable[Instruction]) -> int:
-    return sum(one.width for one in instructions if one.is_load) // 8
+
+def _bytes_read(instructions: Iterable[Instruction], least: int = 0) -> int:
+    return sum(one.width for one in instructions if one.is_load and one.width >= least) // 8
 
 
 @cache
@@ -144,7 +155,7 @@ def _said(name: str, option: str, path: Path) -> str:
 
 
 def _read(text: str) -> tuple[tuple[Instruction, ...], tuple[tuple[Instruction, ...], ...]]:
-    """Return the instructions of a disassembly, and those of each innermost loop."""
+    """Return the instructions of a disassembly, and those of each loop that are in none inside of it."""
     instructions: list[Instruction] = []
     labels: dict[str, int] = {}  # to the place of the next instruction
     for line in text.splitlines():
@@ -154,17 +165,13 @@ def _read(text: str) -> tuple[tuple[Instruction, ...], tuple[tuple[Instruction, 
         found = _INSTRUCTION.search(line)
         if found:
             instructions.append(Instruction(int(found[1], 16), found[2], found[3]))
-    spans = sorted(_loops(instructions, labels))
-    innermost = [
-        (first, last)
-        for first, last in spans
-        if not any(
-            (first, last) != other and first <= other[0] and other[1] <= last for other in spans
-        )
-    ]
-    return tuple(instructions), tuple(
-        [tuple(instructions[first : last + 1]) for first, last in innermost]
-    )
+    spans = set(_loops(instructions, labels))
+    own: dict[tuple[int, int], list[Instruction]] = {span: [] for span in sorted(spans)}
+    for place, instruction in enumerate(instructions):
+        around = [span for span in own if span[0] <= place <= span[1]]
+        if around:
+            own[min(around, key=lambda span: span[1] - span[0])].append(instruction)
+    return tuple(instructions), tuple([tuple(loop) for loop in own.values()])
 
 
 def _loops(instructions: list[Instruction], labels: dict[str, int]) -> Iterator[tuple[int, int]]:

@@ -15,15 +15,16 @@ ROWS, LENGTH = 4096, 1024
 
 @dataclass(frozen=True)
 class Program:
-    """An expression of matrices of `dtypes`; `contiguous` says that it does nothing but read and write side by side."""
+    """An expression of matrices of `dtypes`; `contiguous` says that it does nothing but read and write side by side.
+
+    `rows` says that it takes in rows of float32, whose sums are mostly of float32.
+    """
 
     expression: Callable[..., tfr.Tensor]
     dtypes: tuple[str, ...] = ("float32",)
     contiguous: bool = False
+    rows: bool = False
     shape: tuple[int, int] = (ROWS, LENGTH)
-    reductions: int = (
-        1  # that follow each other in a kernel: each has the threads wait for each other
-    )
 
 
 def _w1(a: tfr.Tensor, b: tfr.Tensor) -> tfr.Tensor:
@@ -36,6 +37,7 @@ def _layer_norm(x: tfr.Tensor) -> tfr.Tensor:
 
 
 TWO = ("float32", "float32")
+LONG = (512, 8192)  # rows for all threads of a group each
 PROGRAMS = {
     "add": Program(lambda a, b: a + b, TWO, contiguous=True),
     "scale": Program(lambda a: a * 2 + 1, contiguous=True),
@@ -47,14 +49,17 @@ PROGRAMS = {
     "less": Program(lambda a, b: a < b, TWO),
     "add a row": Program(lambda a: a + a[0], contiguous=True),
     "transposed add": Program(lambda a: a.mT * 2 + 1, contiguous=True, shape=(2048, 2048)),
-    "sum": Program(tfr.sum),
-    "sum of rows": Program(lambda a: tfr.sum(a, axis=1)),
+    "sum": Program(tfr.sum, rows=True),
+    "sum of rows": Program(lambda a: tfr.sum(a, axis=1), rows=True),
+    "sum of long rows": Program(lambda a: tfr.sum(a, axis=1), rows=True, shape=LONG),
     "sum of columns": Program(lambda a: tfr.sum(a, axis=0)),
-    "maximum of rows": Program(lambda a: tfr.max(a, axis=1)),
-    "argmax of rows": Program(lambda a: tfr.argmax(a, axis=1), reductions=2),
-    "variance of rows": Program(lambda a: tfr.var(a, axis=1), reductions=2),
-    "softmax of rows": Program(lambda a: tfr.softmax(a, axis=1), reductions=2),
-    "layer norm of rows": Program(_layer_norm, reductions=2),
+    "maximum of rows": Program(lambda a: tfr.max(a, axis=1), rows=True),
+    "argmax of rows": Program(lambda a: tfr.argmax(a, axis=1), rows=True),
+    "variance of rows": Program(lambda a: tfr.var(a, axis=1), rows=True),
+    "softmax of rows": Program(lambda a: tfr.softmax(a, axis=1), rows=True),
+    "softmax of long rows": Program(lambda a: tfr.softmax(a, axis=1), rows=True, shape=LONG),
+    "layer norm of rows": Program(_layer_norm, rows=True),
+    "layer norm of long rows": Program(_layer_norm, rows=True, shape=LONG),
     "cumulative sum of rows": Program(lambda a: tfr.cumulative_sum(a, axis=1)),
     "take rows": Program(lambda a, i: tfr.take(a, i[:, 0], axis=0), ("float32", "int32")),
     "matmul": Program(lambda a, b: a @ b, TWO, shape=(512, 512)),

@@ -31,15 +31,22 @@ def codes_of(name: str, architecture: str) -> list[MachineCode]:
 @pytest.mark.parametrize("architecture", LOOKED_AT)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_form(name: str, architecture: str) -> None:
-    """No register is spilled, at most eight barriers are met (four for each reduction), positions stay narrow."""
+    """No register is spilled, at most four barriers are met, and enough is on its way by accesses of 16 bytes."""
     program = PROGRAMS[name]
-    for code in codes_of(name, architecture):
+    codes = codes_of(name, architecture)
+    for code in codes:
         assert code.stack == code.local == code.spills == 0
-        assert code.barriers <= 4 * program.reductions
+        assert code.barriers <= 4
         if program.contiguous:
             assert set(code.widths(stores=False)) == set(code.widths(stores=True)) == {128}
             assert in_flight(code, GPUS[architecture]) >= WHERE
-            assert share_of_bandwidth(code, GPUS[architecture]) >= 0.8
+            assert (
+                share_of_bandwidth(code, GPUS[architecture]) >= 0.7
+            )  # float16 to float32 on a B200
+    if program.rows:  # partial results, which a second kernel joins, are few
+        assert set(codes[0].widths_when_aligned(stores=False)) == {128}
+        assert in_flight(codes[0], GPUS[architecture]) >= WHERE
+        assert codes[0].float64_each <= 0.25
 
 
 @needs_tools
@@ -47,10 +54,10 @@ def test_wide_accesses_are_seen_and_narrow_ones_too() -> None:
     """Of what reads it: the same kernel without wide accesses has narrow ones, and less on its way."""
     texts = kernels_of("scale")
     ((name, text),) = texts.items()
-    narrow = re.sub(r"\) != 0 \? 0 : stop / 4;", ") != 0 ? 0 : 0;", text)
+    narrow = re.sub(r"\) != 0 \? 0 : stop / 8;", ") != 0 ? 0 : 0;", text)
     assert narrow != text
     wide, single = machine_code(name, text, "sm_90"), machine_code(name, narrow, "sm_90")
-    assert wide.widths(stores=False) == [128]
+    assert wide.widths(stores=False) == [128, 128]
     assert set(single.widths(stores=False)) == {32}
     assert single.bytes_read < wide.bytes_read
 

@@ -60,6 +60,8 @@ _ENOUGH_ROWS = 256
 _ENOUGH_RESULTS = 1 << 14
 # Elements that a thread takes at once at most: each needs registers.
 _MOST_AT_ONCE = 8
+# Operations for an element below which a thread has registers for two accesses.
+_CHEAP = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class _GroupBuilder:
         self._nest = layout.nest
         self._layout = layout
         self._target = target
+        self._in_runs = target.access > 0
 
     def launches(self) -> tuple[tuple[Launch, ...], Partials]:
         """Return the kernels in the order in which they run, and the partial results between them."""
@@ -130,7 +133,8 @@ class _GroupBuilder:
         if in_rows:
             if apart and rows < _ENOUGH_ROWS and order.chunks > 1:
                 return self._in_parts(stages, order, in_rows=True)
-            return (self._launch(form, rows_of(form, order), groups_of(order, rows)),), ()
+            body = rows_of(form, order, in_runs=self._in_runs)
+            return (self._launch(form, body, groups_of(order, rows)),), ()
         if apart and rows < _ENOUGH_RESULTS and order.length > lanes:
             return self._in_parts(stages, order, in_rows=False)
         return (self._launch(form, columns_of(form, order), rows),), ()
@@ -158,8 +162,12 @@ class _GroupBuilder:
             form.partials[value] = ir.Buffer(f"p{number}", how.dtype, ir.Role.OUTPUT)
             second.partials[value] = ir.Buffer(f"p{number}", how.dtype, ir.Role.INPUT)
             partials.append((how.dtype, count, how.first))
-        body = row_parts(form, order) if in_rows else column_parts(form, order, of_strips=of_strips)
-        in_groups = order.chunks > self._target.lanes // 4
+        in_runs, in_groups = self._in_runs, order.chunks > self._target.lanes // 4
+        body = (
+            row_parts(form, order, in_runs=in_runs)
+            if in_rows
+            else column_parts(form, order, of_strips=of_strips)
+        )
         joined = joined_parts(second, order, each, in_groups=in_groups)
         return (self._launch(form, body, count), self._launch(second, joined, rows)), tuple(
             partials
@@ -215,7 +223,12 @@ def _map(form: Form, access: int) -> tuple[ir.Statement, ...]:
 
 
 def _width(form: Form, access: int) -> int:
-    """Return how many elements a thread takes: those of one access, of more than one where it reads few bytes."""
+    """Return how many elements a thread takes: those of one access, or of two where it reads and computes little."""
     read = [dtype.itemsize for shape, dtype in form.region.inputs if shape]
     largest = max([*read, *[buffer.dtype.itemsize for buffer in form.outputs.values()]])
-    return max(1, min(_MOST_AT_ONCE, access // min(largest, sum(read) or largest)))
+    kept = form.body.nest.kept
+    # two accesses of a thread do not fit into rows that end between them
+    in_rows = len(kept) > 1 and kept[-1] % _MOST_AT_ONCE != 0
+    ahead = access if form.cost >= _CHEAP or in_rows else 2 * access
+    together = min(_MOST_AT_ONCE, ahead // (sum(read) or largest))
+    return max(1, access // largest, 1 << together.bit_length() >> 1)

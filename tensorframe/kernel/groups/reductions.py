@@ -41,8 +41,11 @@ def groups_of(order: Order, rows: int) -> int:
     return -(-rows * order.slots // order.lanes)
 
 
-def rows_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
-    """The threads of a work-group for each row, or for several, in as many passes as the reductions need."""
+def rows_of(form: Form, order: Order, *, in_runs: bool) -> tuple[ir.Statement, ...]:
+    """The threads of a work-group for each row, or for several, in as many passes as the reductions need.
+
+    What has no order is taken in by runs too where a device reads several elements at once.
+    """
     body, stages = form.body, form.stages
     numbers = numbers_of(form, order)
     team = Team(order.lanes, order.slots, numbers.row, numbers.rows)
@@ -54,7 +57,7 @@ def rows_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
             statements += _row_in_chunks(form, number, numbers)
         else:
             team_of_pass = Team(
-                order.lanes, order.slots, numbers.row, numbers.rows, ordered=ordered
+                order.lanes, order.slots, numbers.row, numbers.rows, in_runs=in_runs or ordered
             )
             statements += _by_team(form, team_of_pass, team.row, number, totals_in(form, number))
         finish_pass(form, number)
@@ -180,12 +183,12 @@ def _taken_in_slots(
     return [*taken(form, runs.totals), *stored(form, number)], runs.before, runs.after
 
 
-def row_parts(form: Form, order: Order) -> tuple[ir.Statement, ...]:
+def row_parts(form: Form, order: Order, *, in_runs: bool) -> tuple[ir.Statement, ...]:
     """The totals of chunks of rows, one from each group."""
     part, numbers = ir.index("part"), numbers_of(form, order)
     chunk, row = digits(part, [ZERO, numbers.rows])
-    ordered = is_ordered(form, 0)
-    team = Team(order.lanes, order.slots, numbers.span(chunk), ordered=ordered)
+    in_runs = in_runs or is_ordered(form, 0)
+    team = Team(order.lanes, order.slots, numbers.span(chunk), in_runs=in_runs)
     totals = totals_in(form, 0)
     inside = _by_team(form, team, row, 0, totals, numbers.strip_of(chunk))
     ends = by_one_lane(_partial_stores(form, part, totals))

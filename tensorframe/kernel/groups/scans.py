@@ -66,7 +66,7 @@ def scanned_rows(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     """The threads of a work-group for each row, or for several, in as many passes as there are."""
     body, numbers = form.body, numbers_of(form, order)
     chunks = Steps("chunk", order.lanes, numbers.all_chunks)
-    team = Team(order.lanes, order.slots, numbers.row, numbers.rows, ordered=False)
+    team = Team(order.lanes, order.slots, numbers.row, numbers.rows, in_runs=False)
     blocks = Blocks(team, order.slots, numbers.span(chunks.place))
     set_indices(form, team.row, blocks.place)
     statements: list[ir.Statement] = []

@@ -168,11 +168,12 @@ def by_one_lane(stores: Sequence[ir.Statement]) -> list[ir.Statement]:
 class Team:
     """How a group takes in rows: neighbouring threads for each, every one of them a slot.
 
-    `row` is a thread's row and `slot` its slot; `place` is the element whose turn it is, of `span`.
+    `row` is a thread's row and `slot` its slot; `place` is the element whose turn it is, of `span`. Threads take it in
+    `in_runs`, as sums have to be, or by neighbouring elements.
     """
 
     def __init__(
-        self, lanes: int, slots: int, span: Span, height: ir.Expr = ZERO, *, ordered: bool = True
+        self, lanes: int, slots: int, span: Span, height: ir.Expr = ZERO, *, in_runs: bool = True
     ) -> None:
         self.lanes = lanes
         self.rows = lanes // slots
@@ -187,7 +188,7 @@ class Team:
             count = ir.literal(slots, ir.INDEX)
             self.slot = ir.apply("remainder", self._lane, count)
             self.row = self.index * self.rows + ir.apply("floor_divide", self._lane, count)
-        self._turns = Turns("k", slots, span, self.slot) if ordered else None
+        self._turns = Turns("k", slots, span, self.slot) if in_runs else None
         if self._turns is not None:
             self.place = self._turns.place
         elif self.rows > 1:
@@ -229,7 +230,7 @@ class Team:
     ) -> ir.Loop:
         """Return the loop over elements that are `work` for the threads of a row.
 
-        `before` and `after` are what is done for each run of elements, which only ordered ones have.
+        `before` and `after` are what is done for each run of elements; teams have none that are not `in_runs`.
         """
         if self._turns is not None:
             return self.each(self._turns.loops(work, before, after))
