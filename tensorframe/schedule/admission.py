@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node
-from tensorframe.graph.op import Kind
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.forms.deviations import chain_of
 from tensorframe.kernel.nest.support import computable
@@ -189,7 +189,7 @@ def _in_one_pass(node: Node, space: Space, group: Group) -> bool:
     """Whether a reduction runs in the same pass as the group's: only sums of squared distances need it."""
     reductions = [node for node in group.nodes if node.op.kind is Kind.REDUCE]
     chains = [
-        chain_of(reduction, attrgetter("op"), attrgetter("inputs"), attrgetter("dtype"))
+        chain_of(reduction, _op_in_plan, attrgetter("inputs"), attrgetter("dtype"))
         for reduction in reductions
     ]
     between = {link for chain in chains if chain is not None for link in chain}
@@ -206,6 +206,11 @@ def _in_one_pass(node: Node, space: Space, group: Group) -> bool:
         seen |= consumers
         after += consumers
     return bool(between)
+
+
+def _op_in_plan(node: Node) -> Op | None:
+    """Return what the plan computes a node by: a value that is there already is none of its own."""
+    return None if is_leaf(node) else node.op
 
 
 def _unread(blocked: dict[Edge, str], space: Space) -> str | None:

@@ -90,3 +90,15 @@ def test_distances_from_something_else():
     found = tfr.sum(below * below, axis=0).numpy()
     expected = ((x.astype(np.longdouble) - x.max(0)) ** 2).sum(0)
     np.testing.assert_allclose(found, expected.astype(np.float32), rtol=1e-6)
+
+
+def test_a_product_that_is_there_already_is_no_square():
+    """The sum of a product that was computed before, beside another sum: it has no operands any more."""
+    x = (np.arange(5000) % 7).astype("f4")
+    product = (tfr.asarray(x) * tfr.asarray(x + 1)).compute()
+    other = tfr.asarray(x) + 1
+    slope = tfr.cov(product, other)[0, 1]
+    found = (other - slope * (other - other.mean())).std() / product.std()
+    a, b = x.astype(float) * (x + 1), x.astype(float) + 1
+    expected = (b - np.cov(a, b)[0, 1] * (b - b.mean())).std() / a.std()
+    np.testing.assert_allclose(found.item(), expected, rtol=1e-5)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tensorframe.dtypes import BOOL, INTEGER, as_dtype
+from tensorframe.dtypes import BOOL, FLOAT, INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
@@ -317,6 +317,9 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False) -> None:
         step = 1 + sum(shape[0] ** power for power in range(1, len(shape)))
         end = a.size
     flat = flattened(operand(a))
-    size = len(range(0, end, step))
-    flat[:end:step] = _cycled(flattened(cast_into(val, a.dtype)), size)
+    if type(val) is int or (type(val) is float and a.dtype in FLOAT):
+        flat[:end:step] = val  # the usual call: there is nothing to repeat, and nothing to convert
+    else:
+        size = len(range(0, end, step))
+        flat[:end:step] = _cycled(flattened(cast_into(val, a.dtype)), size)
     a._rebind(reshaped(flat, shape).node)

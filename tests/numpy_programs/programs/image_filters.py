@@ -85,7 +85,7 @@ def downsampled(image, factor):
 
 
 def main():
-    image = picture(64, 80)
+    image = picture(320, 480)
     speckled = image.copy()
     speckled[::7, ::11] = 1.0
     speckled[3::9, 5::13] = 0.0
@@ -97,16 +97,16 @@ def main():
     threshold = otsu(blurred)
     mask = blurred > threshold
     return {
-        "blurred": blurred,
+        "blurred": blurred[::9, ::7],
         "sharpened": sharpened.sum(axis=0),
-        "cleaned": cleaned,
+        "cleaned": cleaned[::8, ::6],
         "error": np.abs(cleaned - image).max(),
-        "strength": strength,
+        "strength": strength[::9, ::7],
         "mean direction": np.cos(direction[strength > 0.2]).mean(),
-        "spread": spread[::5, ::5],
+        "spread": spread[::25, ::25],
         "threshold": threshold,
         "pixels": np.count_nonzero(mask),
         "box": [int(np.min(axis)) for axis in np.nonzero(mask)],
-        "small": downsampled(image, 8),
+        "small": downsampled(image, 16),
         "rotated": np.rot90(image)[:3, :3],
     }

@@ -23,6 +23,32 @@ def blobs(per_cluster):
     return np.repeat(centers, per_cluster, axis=0) + scattered
 
 
+def colours(count):
+    """The colours of a picture: a sky, a sea and a beach, which shade into each other."""
+    place = np.arange(count) % 997 * np.array([[0.754878], [0.569840]]) % 1.0
+    sky = np.stack([0.3 + 0.3 * place[0], 0.5 + 0.3 * place[0], np.full(count, 0.9)], axis=1)
+    sea = np.stack([0.05 * place[1], 0.3 + 0.2 * place[1], 0.5 + 0.2 * place[0]], axis=1)
+    sand = np.stack([0.8 + 0.1 * place[0], 0.7 + 0.1 * place[1], np.full(count, 0.5)], axis=1)
+    which = np.arange(count) % 7
+    return np.where((which < 4)[:, None], sky, np.where((which < 6)[:, None], sea, sand))
+
+
+def quantized(picture, count, steps=10):
+    """The picture with so many colours, how many pixels have each, and the error of a pixel."""
+    centers = farthest_first(picture, count)
+    for _ in range(steps):
+        nearest = np.argmin(distances(picture, centers), axis=1)
+        sizes = np.bincount(nearest, minlength=count)
+        sums = np.stack(
+            [np.bincount(nearest, weights=picture[:, part], minlength=count) for part in range(3)],
+            axis=1,
+        )
+        centers = sums / np.maximum(sizes, 1)[:, None]
+    nearest = np.argmin(distances(picture, centers), axis=1)
+    painted = centers[nearest]
+    return painted, np.bincount(nearest, minlength=count), np.abs(painted - picture).mean()
+
+
 def distances(points, centers):
     """Squared distances of each point to each centre."""
     difference = points[:, np.newaxis, :] - centers[np.newaxis, :, :]
@@ -81,6 +107,8 @@ def main():
     order = np.lexsort((centers[:, 1], centers[:, 0]))
     rank = np.argsort(order)
     named = rank[labels]
+    picture = colours(60_000)
+    painted, pixels, error = quantized(picture, 3)
     return {
         "centers": centers[order],
         "sizes": np.bincount(named),
@@ -89,5 +117,8 @@ def main():
         "falls": bool(np.all(np.diff(history) <= 1e-3)),
         "silhouette": silhouette(points, labels, 4),
         "spread": np.array([points[named == cluster].std(axis=0) for cluster in range(4)]),
+        "palette": np.unique(np.round(painted, 3), axis=0),
+        "pixels": np.sort(pixels),
+        "error": error,
         "unique": np.unique(named, return_counts=True)[1],
     }

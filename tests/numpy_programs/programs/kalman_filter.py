@@ -54,6 +54,41 @@ def smoothed(states, covariances, predictions, predicted, transition):
     return result
 
 
+def fleet(objects, count, step):
+    """Where many objects are: each goes its own straight way, and all are seen with the same errors."""
+    heading = 2 * np.pi * (np.arange(objects) % 360) / 360
+    speed = 1.0 + np.arange(objects) % 5
+    time = np.arange(count) * step
+    way = time[:, None] * speed[None, :]
+    return np.stack([way * np.cos(heading), way * np.sin(heading)], axis=-1)
+
+
+def gains(count, transition, process, seen, error):
+    """The gain of each step, which does not depend on what is observed."""
+    size = transition.shape[0]
+    covariance, result = 10.0 * np.eye(size), []
+    for _ in range(count):
+        covariance = transition @ covariance @ transition.T + process
+        spread = seen @ covariance @ seen.T + error
+        gain = covariance @ seen.T @ np.linalg.inv(spread)
+        covariance = (np.eye(size) - gain @ seen) @ covariance
+        result.append(gain)
+    return result
+
+
+def filtered_together(observations, transition, process, seen, error):
+    """The last states of many objects that are filtered at once, one in each row."""
+    states = np.zeros((observations.shape[1], transition.shape[0]))
+    distance = np.zeros(observations.shape[1])
+    weights = gains(len(observations), transition, process, seen, error)
+    for observed, gain in zip(observations, weights, strict=True):
+        states = states @ transition.T
+        innovation = observed - states @ seen.T
+        distance = distance + np.sum(innovation**2, axis=1)
+        states = states + innovation @ gain.T
+    return states, np.sqrt(distance / len(observations))
+
+
 def likelihood(observations, predictions, predicted, seen, error):
     """The logarithm of how likely the observations are."""
     rest = observations - predictions @ seen.T
@@ -79,7 +114,12 @@ def main():
         root_mean_square(values[10:] - truth[10:])
         for values in (observations, states[:, :2], smooth[:, :2])
     ]
+    ways = fleet(20_000, 30, step)
+    ends, surprise = filtered_together(ways + 0.1 * np.cos(17.0 * ways), *parts)
     return {
+        "fleet": ends[::1000],
+        "surprise": surprise[::1000],
+        "speeds": np.abs(np.hypot(ends[:, 2], ends[:, 3]) - 1 - np.arange(20_000) % 5).max() < 0.2,
         "errors": np.array(errors),
         "better": bool(errors[2] < errors[1] < errors[0]),
         "states": states[::6],

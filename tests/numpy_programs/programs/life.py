@@ -86,8 +86,15 @@ def packed(world):
     return data, bool(np.array_equal(back, world))
 
 
+def soup(size):
+    """A torus full of cells that no pattern orders, the same ones for every library."""
+    rows, columns = np.indices((size, size))
+    return (rows * 7919 + columns * 104729 + (rows * columns) % 8191) % 11 < 4
+
+
 def main():
     glider = parsed(GLIDER)
+    boiling = run(soup(640), 20)
     flying = run(placed((16, 16), [((1, 1), glider)]), 8)
     swinging = run(placed((17, 17), [((2, 2), pulsar())]), 6)
     mixed = run(
@@ -108,4 +115,6 @@ def main():
         "same": same,
         "density": mixed.mean(axis=(1, 2)),
         "ages": mixed.sum(axis=0).max(),
+        "boiling": census(boiling)[0],
+        "settled": np.count_nonzero(boiling[-1] & boiling[-3]),
     }

@@ -55,6 +55,32 @@ def accidents(rng, count):
     return events.mean(), events.var(), table
 
 
+def asian_option(rng, count, steps, spot=100.0, strike=100.0, rate=0.03, volatility=0.3):
+    """An option on the mean of a year's prices: by simulation, with that on the geometric mean as a control."""
+    step = 1.0 / steps
+    moves = (rate - 0.5 * volatility**2) * step + volatility * np.sqrt(step) * rng.standard_normal(
+        (count, steps)
+    )
+    paths = np.cumsum(moves, axis=1)
+    prices = spot * np.exp(paths)
+    discount = np.exp(-rate)
+    arithmetic = discount * np.maximum(prices.mean(axis=1) - strike, 0.0)
+    geometric = discount * np.maximum(spot * np.exp(paths.mean(axis=1)) - strike, 0.0)
+    slope = np.cov(arithmetic, geometric)[0, 1] / geometric.var(ddof=1)
+    controlled = arithmetic - slope * (geometric - geometric.mean())
+    return arithmetic.mean(), controlled.std() / arithmetic.std(), np.quantile(prices[:, -1], 0.05)
+
+
+def integral(rng, count, dimensions):
+    """The volume of the ball in several dimensions, and how often each coordinate is the largest of a point in it."""
+    points = 2 * rng.random((count, dimensions)) - 1
+    inside = np.einsum("ij,ij->i", points, points) < 1.0
+    largest = np.argmax(np.abs(points[inside]), axis=1)
+    return 2.0**dimensions * inside.mean(), np.bincount(largest, minlength=dimensions) / len(
+        largest
+    )
+
+
 def near(value, expected, tolerance):
     """Whether an estimate is as close as it should be."""
     return bool(abs(value - expected) < tolerance)
@@ -62,25 +88,32 @@ def near(value, expected, tolerance):
 
 def main():
     rng = np.random.default_rng(42)
-    pi = estimate_of_pi(rng, 40_000)
-    price, error = option_price(rng, 20_000)
-    ends, farthest = walks(rng, 500, 100)
+    pi = estimate_of_pi(rng, 400_000)
+    price, error = option_price(rng, 400_000)
+    ends, farthest = walks(rng, 2000, 200)
     mean, low, high = bootstrap(rng, np.linspace(0.0, 1.0, 101) ** 2, 300)
-    events, variance, table = accidents(rng, 20_000)
+    events, variance, table = accidents(rng, 200_000)
+    asian, controlled, low_price = asian_option(rng, 20_000, 24)
+    volume, largest = integral(rng, 200_000, 4)
     shuffled = np.arange(50)
     rng.shuffle(shuffled)
     drawn = rng.multivariate_normal([1.0, -1.0], [[2.0, 0.6], [0.6, 1.0]], size=20_000)
     return {
         "pi": near(pi, np.pi, 0.05),
         "price": near(price, 7.13, 0.6),
-        "error": near(error, 0.06, 0.03),
-        "walk": near(ends.std(), 10.0, 1.5),
+        "error": near(error, 0.014, 0.007),
+        "walk": near(ends.std(), 14.1, 1.5),
         "parity": int(np.abs(ends % 2).sum()),
         "farther": bool(np.all(farthest >= np.abs(ends))),
         "mean": mean,
         "interval": bool(low < mean < high),
         "events": near(events, 3.0, 0.1) and near(variance, 3.0, 0.2),
         "most": int(np.argmax(table)) in (2, 3),
+        "asian": near(asian, 7.8, 0.6),
+        "controlled": bool(controlled < 0.2),
+        "low price": near(low_price, 60.0, 3.0),
+        "volume": near(volume, np.pi**2 / 2, 0.1),
+        "symmetric": np.allclose(largest, 0.25, atol=0.02),
         "shuffled": np.sort(shuffled),
         "queue": queue(rng, 1000),
         "covariance": np.allclose(np.cov(drawn, rowvar=False), [[2.0, 0.6], [0.6, 1.0]], atol=0.15),

@@ -6,7 +6,7 @@ import numpy as np
 def measurements(count):
     """Five correlated columns of smooth functions and a little noise that every library makes alike."""
     t = np.linspace(0.0, 6.0, count)
-    noise = np.sin(np.outer(np.arange(1, count + 1) ** 2, [0.7, 1.3, 2.1, 3.7, 5.3])) * 0.05
+    noise = np.sin(np.outer(np.arange(1, count + 1) % 61, [0.7, 1.3, 2.1, 3.7, 5.3])) * 0.05
     signal = np.column_stack(
         [np.sin(t), np.cos(2 * t), np.sin(t) + 0.5 * np.cos(2 * t), t / 6, 1 - t / 6]
     )
@@ -57,8 +57,25 @@ def outliers(scores, limit):
     return np.flatnonzero(distance > limit), distance.max()
 
 
+def randomized(data, count, rounds=3):
+    """The largest singular values of a large matrix: of its product with a few smooth vectors, made orthogonal."""
+    start = np.cos(np.outer(np.arange(data.shape[1]), np.arange(1, count + 5)) * 0.37)
+    basis, _ = np.linalg.qr(data @ start)
+    for _ in range(rounds):
+        basis, _ = np.linalg.qr(data @ (data.T @ basis))
+    return np.linalg.svd(basis.T @ data, compute_uv=False)[:count]
+
+
+def faces(count, side):
+    """Pictures of one family: a few shapes in other proportions, as rows of pixels."""
+    y, x = np.meshgrid(np.linspace(-1, 1, side), np.linspace(-1, 1, side), indexing="ij")
+    shapes = np.stack([np.exp(-3 * (x**2 + y**2)), x * y, np.cos(3 * x), np.sin(4 * y) * x])
+    shares = np.sin(np.outer(np.arange(count), [0.3, 0.7, 1.1, 1.9]) + 0.5)
+    return np.tensordot(shares, shapes, axes=1).reshape(count, -1)
+
+
 def main():
-    data = measurements(120)
+    data = measurements(20_000)
     scaled, mean, deviation = standardized(data)
     components, variances = by_singular_values(scaled)
     others, values = by_covariance(scaled)
@@ -67,7 +84,15 @@ def main():
     errors = [np.linalg.norm(scaled - reconstructed(scaled, components, k)) for k in range(1, 6)]
     scores = whitened(scaled, components[:2], variances[:2])
     found, farthest = outliers(scores, 2.0)
+    pictures = faces(400, 40)
+    centred = pictures - pictures.mean(axis=0)
+    largest = randomized(centred, 4)
+    similar = centred @ centred.T
+    closest = np.argsort(-similar[0], kind="stable")[:1]
     return {
+        "largest": largest,
+        "all of it": np.allclose(np.sum(largest**2), np.sum(centred**2), rtol=1e-3),
+        "closest": closest,
         "mean": mean,
         "deviation": deviation,
         "shares": shares,

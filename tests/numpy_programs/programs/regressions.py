@@ -6,7 +6,7 @@ import numpy as np
 def data(count):
     """Points of a curve with errors that every library makes alike, and classes."""
     x = np.linspace(-2.0, 2.0, count)
-    noise = 0.1 * np.sin(37.0 * np.arange(count) ** 1.3)
+    noise = 0.2 * (np.arange(count) * 7919 % 1009 / 1009 - 0.5)
     y = 0.5 * x**3 - x + 0.3 + noise
     features = np.column_stack([x, np.sin(2 * x), np.cos(5 * x)])
     labels = (features @ np.array([1.5, -2.0, 0.5]) + 3 * noise > 0).astype(float)
@@ -65,6 +65,22 @@ def validated(x, y, degree, parts=4):
     return np.mean(errors)
 
 
+def bootstrapped(features, y, rounds):
+    """Standard errors of weights of least squares: of samples of the rows, all of them solved at once."""
+    count = len(y)
+    rows = (np.arange(rounds)[:, None] * 7919 + np.arange(count)[None, :] ** 2 % 104729) % count
+    chosen, targets = features[rows], y[rows]
+    squares = np.einsum("bni,bnj->bij", chosen, chosen)
+    products = np.einsum("bni,bn->bi", chosen, targets)
+    return np.linalg.solve(squares, products[:, :, None])[:, :, 0].std(axis=0)
+
+
+def smoothed(x, y, width):
+    """A smooth curve through points: means of all of them, near ones weighing more."""
+    weights = np.exp(-0.5 * ((x[::8, None] - x[None, :]) / width) ** 2)
+    return weights @ y / weights.sum(axis=1)
+
+
 def confusion(truth, guess):
     """How often each class was taken for each."""
     table = np.zeros((2, 2), dtype=int)
@@ -73,7 +89,7 @@ def confusion(truth, guess):
 
 
 def main():
-    x, y, features, labels = data(80)
+    x, y, features, labels = data(4000)
     slope, intercept, determination = line(x, y)
     cubic = np.polyfit(x, y, 3)
     errors = np.array([validated(x, y, degree) for degree in range(1, 6)])
@@ -97,5 +113,7 @@ def main():
         "quartiles": quartiles,
         "stationary": np.sort(stationary.real),
         "area": np.polyval(np.polyint(cubic), 2.0) - np.polyval(np.polyint(cubic), -2.0),
-        "trend": np.gradient(y, x)[::10],
+        "bootstrap": bootstrapped(features, y, 60),
+        "smooth": smoothed(x, y, 0.1)[::50],
+        "trend": np.gradient(y, x)[::500],
     }

@@ -53,6 +53,41 @@ def poisson(source, length):
     return np.fft.ifft2(spectrum).real
 
 
+def vortices(size):
+    """A torus with four vortices that turn against each other."""
+    x = np.linspace(0.0, 2 * np.pi, size, endpoint=False)
+    xx, yy = np.meshgrid(x, x, indexing="ij")
+    places = [(2.0, 2.5, 1.0), (4.2, 2.8, -1.0), (2.4, 4.4, -1.0), (4.0, 4.0, 1.0)]
+    return sum(
+        sign * np.exp(-4 * ((xx - right) ** 2 + (yy - down) ** 2)) for right, down, sign in places
+    )
+
+
+def turbulence(vorticity, viscosity, step, count):
+    """The flow of an incompressible fluid in two dimensions: vorticity is carried along, and spreads."""
+    size = vorticity.shape[0]
+    kx = wave_numbers(size, 2 * np.pi)[:, None]
+    ky = np.arange(size // 2 + 1)[None, :]
+    squared = kx**2 + ky**2
+    inverse = np.where(squared > 0, 1 / np.maximum(squared, 1), 0.0)
+    keep = (np.abs(kx) < size / 3) & (ky < size / 3)
+
+    def carried(spectrum):
+        stream = spectrum * inverse
+        right, down = np.fft.irfft2(1j * ky * stream), np.fft.irfft2(-1j * kx * stream)
+        along = right * np.fft.irfft2(1j * kx * spectrum)
+        across = down * np.fft.irfft2(1j * ky * spectrum)
+        return -np.fft.rfft2(along + across) * keep
+
+    spectrum, energy = np.fft.rfft2(vorticity), []
+    spread = 1 / (1 + step * viscosity * squared)
+    for _ in range(count):
+        middle = spectrum + 0.5 * step * carried(spectrum)
+        spectrum = (spectrum + step * carried(middle)) * spread
+        energy.append(np.sum(np.abs(spectrum) ** 2 * inverse))
+    return np.fft.irfft2(spectrum), np.array(energy)
+
+
 def power_spectrum(values):
     """The share of each frequency in a signal, seen through a window."""
     window = np.hanning(len(values))
@@ -70,12 +105,16 @@ def main():
     xx, yy = np.meshgrid(x, x, indexing="ij")
     source = -2 * np.sin(xx) * np.sin(yy)
     potential = poisson(source, length)
+    flow, energy = turbulence(vortices(192), 0.002, 0.02, 8)
     spectrum = power_spectrum(np.sin(8 * x) + 0.1 * np.sin(20 * x))
     filtered = np.fft.ifftshift(
         np.where(np.abs(np.fft.fftshift(wave_numbers(size, length))) < 2, 1, 0)
     )
     low = np.fft.ifft(np.fft.fft(wave) * filtered).real
     return {
+        "flow": flow[::16, ::16],
+        "slower": bool(np.all(np.diff(energy) < 0)),
+        "enstrophy": np.mean(flow**2),
         "slope": slope,
         "exact slope": np.abs(slope - (np.cos(x) - 1.5 * np.sin(3 * x))).max() < 1e-3,
         "second": derivative(wave, length, order=2),

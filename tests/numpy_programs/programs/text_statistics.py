@@ -70,14 +70,14 @@ def as_text(codes):
 
 
 def main():
-    text = TEXT.strip()
+    text = "\n".join([TEXT.strip()] * 600)
     codes = letters(text)
     shares = frequencies(codes)
     table = pairs(codes)
     lengths = word_lengths(codes)
     secret = shifted(codes, 11)
     shift, distances = cracked(secret, shares)
-    lines = [letters(line) for line in text.splitlines()]
+    lines = [letters(line) for line in TEXT.strip().splitlines()]
     common = np.argsort(shares, kind="stable")[::-1][:5]
     row, column = np.unravel_index(np.argmax(table), table.shape)
     values, counts = np.unique(lengths, return_counts=True)
@@ -95,7 +95,7 @@ def main():
         "longest": int(lengths.max()),
         "shift": shift,
         "distances": distances,
-        "read": as_text(shifted(secret, -shift))[:26],
+        "read": as_text(shifted(secret, -shift)[:26]),
         "alike": similarities(lines),
         "median": np.median(lengths),
     }
