@@ -409,3 +409,17 @@ def test_devices_get_the_same_words():
     one, other = (random.uniform(9, key=KEY, device=name) for name in ("cpu", "numpy"))
     assert other.device == tfr.Device("numpy")
     np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def test_spreads_below_zero_are_refused_where_their_values_are_there():
+    with pytest.raises(ArgumentError, match="normal: std < 0"):
+        tfr.random.normal((3,), 0.0, -1.0)
+    with pytest.raises(ArgumentError, match="normal: std < 0"):
+        tfr.random.normal(scale=np.asarray([1.0, -1.0]))
+    with pytest.raises(ArgumentError, match="exponential: scale < 0"):
+        tfr.random.exponential(4, -1)
+    assert tfr.random.normal((2,), 0.0, 0.0).tolist() == [0.0, 0.0]
+    recorded = tfr.jit(lambda spread: tfr.random.normal((2,), 0.0, spread, key=tfr.random.key(1)))
+    assert recorded(2.0).shape == (2,)
+    lazy = tfr.asarray([1.0, 2.0]) + 1
+    assert tfr.random.normal(std=lazy).shape == (2,)

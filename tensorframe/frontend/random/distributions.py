@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tensorframe import dtypes
 from tensorframe.dtypes import FLOAT, FORMAT, NARROW, DType, DTypeLike, float32, float64
-from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import apply
@@ -16,6 +18,7 @@ from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape, as_shape, broadcast
+from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.elementwise import ADD, LESS, MULTIPLY, SQRT
 from tensorframe.ops.random import COS_TURNS, SURPRISAL
 
@@ -70,7 +73,8 @@ def normal(
 ) -> Tensor:
     """Numbers of the normal distribution with this mean and standard deviation.
 
-    `mean` and `std` broadcast to `shape`, which is theirs if not given. Half precision is computed in float32. `loc`,
+    `mean` and `std` broadcast to `shape`, which is theirs if not given; numbers `std` below zero raise ArgumentError.
+    Half precision is computed in float32. `loc`,
     `scale` and `size` are NumPy's names of these; its order is read as by `uniform`.
     Two numbers come from one radius and one angle. Source: G. E. P. Box and M. E. Muller, "A note on the generation
     of random normal deviates", Annals of Mathematical Statistics 29 (1958).
@@ -80,6 +84,7 @@ def normal(
     """
     shape, mean, std = _in_our_order(shape, mean, std, size, largest=10)
     mean, std = (mean if loc is None else loc), (std if scale is None else scale)
+    _need_positive("normal", "std", std)
     target = real_dtype("normal", dtype)
     sizes = shape_for("normal", shape, mean, std)
     places = positions(sizes, device)
@@ -135,7 +140,8 @@ def exponential(
 ) -> Tensor:
     """Numbers of the exponential distribution with mean `scale`: waiting times between independent events.
 
-    `size` is NumPy's name of the shape; its order is read as by `uniform`.
+    Numbers `scale` below zero raise ArgumentError. `size` is NumPy's name of the shape; its order is read as by
+    `uniform`.
 
     >>> tfr.random.exponential(4, key=tfr.random.key(1)).shape
     (4,)
@@ -143,10 +149,17 @@ def exponential(
     if isinstance(shape, float) or isinstance(scale, tuple | list):
         shape, scale = (scale if isinstance(scale, tuple | list | int) else None), shape
     shape = shape if size is None else size
+    _need_positive("exponential", "scale", scale)
     target = real_dtype("exponential", dtype)
     sizes = shape_for("exponential", shape, scale)
     fractions = positive_unit(lanes(positions(sizes, device), _width(target), key))
     return converted(_scaled(apply(SURPRISAL, fractions), 0.0, scale), target)
+
+
+def _need_positive(name: str, parameter: str, value: Any) -> None:
+    """Raise ArgumentError for a parameter below zero; tensors are not looked at, which would compute them."""
+    if not isinstance(value, Tensor | TracedNumber) and np.any(np.less(value, 0)):
+        raise ArgumentError(f"{name}: {parameter} < 0", suggestions=(f"abs({parameter})",))
 
 
 def bernoulli(

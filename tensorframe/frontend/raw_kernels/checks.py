@@ -21,7 +21,7 @@ def checked_sources(name: str, source: Any) -> tuple[tuple[str, Any], ...]:
     known = ", ".join(dict.fromkeys((*LANGUAGES, *DIALECTS.names())))
     if not isinstance(source, Mapping) or not source:
         raise ArgumentError(
-            f"{name}: source is a mapping of languages to sources, got {type(source).__name__}",
+            f"{name}: source is a mapping of languages to sources, got {source!r}",
             suggestions=(f"source={{...}} with any of {known}",),
         )
     for language, text in source.items():
