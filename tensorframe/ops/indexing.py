@@ -23,6 +23,10 @@ def selected_shape(
     shape: Shape, index_shapes: tuple[Shape, ...], axes: tuple[int, ...], position: int
 ) -> Shape:
     """Return the shape of a gather: the axes that are not indexed, with those of the indices before the `position`-th."""
+    if len(axes) == 1:  # as of most
+        (axis,) = axes
+        kept = shape[:axis] + shape[axis + 1 :]
+        return kept[:position] + index_shapes[0] + kept[position:]
     try:
         indexed = broadcast("gather", *index_shapes)
     except ShapeError as error:

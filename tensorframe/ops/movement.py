@@ -47,15 +47,14 @@ def _windowed(shapes: tuple[Shape, ...], axis: int, size: int, step: int, dilati
 
 def _concatenated(shapes: tuple[Shape, ...], axis: int) -> Shape:
     first = shapes[0]
+    ndim, before, after = len(first), first[:axis], first[axis + 1 :]
+    size = 0
     for shape in shapes:
-        if len(shape) != len(first) or any(
-            size != wanted
-            for index, (size, wanted) in enumerate(zip(shape, first, strict=True))
-            if index != axis
-        ):
+        if len(shape) != ndim or shape[:axis] != before or shape[axis + 1 :] != after:
             listed = " and ".join(map(str, shapes))
             raise ShapeError(f"concat: shapes {listed} differ outside axis {axis}")
-    return first[:axis] + (sum(shape[axis] for shape in shapes),) + first[axis + 1 :]
+        size += shape[axis]
+    return (*before, size, *after)
 
 
 

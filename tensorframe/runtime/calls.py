@@ -20,7 +20,7 @@ from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import CONSTANT, FULL
 from tensorframe.ops.exactness import is_exact
-from tensorframe.ops.indexing import SET_SLICE
+from tensorframe.ops.indexing import SCATTER, SET_SLICE
 from tensorframe.rewrite.simplify import visible
 from tensorframe.runtime.cache import PLANS, Call, Key
 from tensorframe.runtime.ready import remember
@@ -28,7 +28,8 @@ from tensorframe.runtime.small import functions_of
 from tensorframe.schedule.capture import Inputs, capture_single
 from tensorframe.schedule.plan import Plan
 
-# In a key, in place of the shape of a number that is assigned to a slice.
+ASSIGNMENTS = frozenset({SCATTER, SET_SLICE})
+# In a key, in place of the shape of a number that is assigned to several elements.
 SPREAD = "spread"
 # In place of a call that depends on the numbers beside the tensors: with them, there is one.
 BY_NUMBERS: Call = ("by numbers", None)
@@ -110,7 +111,7 @@ def _in_one_pass(
     node: Node, inputs: Inputs, key: Key, functions: Functions, options: Options
 ) -> Function | None:
     """Return the function that goes over some thousand elements once; None for more of them, and for other ops."""
-    assigns = node.op is SET_SLICE and SPREAD in key
+    assigns = node.op in ASSIGNMENTS and SPREAD in key
     if node.size > _LARGER * options.small_size or not (node.op.kind is _MAP or assigns):
         return None
     kinds = tuple([source.dtype for source in inputs])

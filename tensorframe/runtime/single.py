@@ -22,11 +22,11 @@ from tensorframe.graph.history import history
 from tensorframe.graph.node import Node, told_apart
 from tensorframe.graph.op import Op
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
-from tensorframe.ops.indexing import SET_SLICE
 from tensorframe.ops.movement import EXPAND, RESHAPE
 from tensorframe.runtime import events
 from tensorframe.runtime.cache import PLANS, Key
 from tensorframe.runtime.calls import (
+    ASSIGNMENTS,
     BY_NUMBERS,
     BY_PLAN,
     SPREAD,
@@ -45,7 +45,7 @@ from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
 _new = object.__new__
-# what lies between a number and the slice that it is assigned to
+# what lies between a number and the elements that it is assigned to
 _SPREADING = frozenset({RESHAPE, EXPAND})
 
 
@@ -176,19 +176,20 @@ def _operands(op: Op, inputs: Inputs, device: Device) -> tuple[Key, tuple[Any, .
     handles: tuple[Any, ...] = ()
     for source in inputs:
         storage = source.storage
-        if storage is None and source.op.alias and views_computed(inputs):
-            storage = source.storage
-        if storage is not None and source.device is device:
-            key += (source.shape, source.dtype)
-            handles += (storage.handle,)
-        elif storage is None and source.op is CONSTANT:
+        if storage is None and source.op is CONSTANT:
             key += (None, source.dtype)
             handles += (scalars[source],)
-        elif op is SET_SLICE and (number := _spread(source)) is not None:
+            continue
+        if storage is None and op in ASSIGNMENTS and (number := _spread(source)) is not None:
             key += (SPREAD, source.dtype)
             handles += (scalars[number],)
-        else:
+            continue
+        if storage is None and source.op.alias and views_computed(inputs):
+            storage = source.storage
+        if storage is None or source.device is not device:
             return None
+        key += (source.shape, source.dtype)
+        handles += (storage.handle,)
     return (*key, None) if inputs[0] is inputs[1] else key, handles
 
 

@@ -228,3 +228,55 @@ def test_choices_promote_and_broadcast_as_before():
         tfr.where(c, x, tfr.asarray([1.0, 2.0]))
     with pytest.raises(tfr.errors.OutOfRangeError):
         tfr.where(c, i.astype("int8"), 300)
+
+
+def assigned(x, key, value):
+    x[key] = value
+    return x
+
+
+# selections and assignments by positions: one node each, and one call
+SELECTED = {
+    "x[i]": (lambda x, m, i: x[i], 23),
+    "m[i]": (lambda x, m, i: m[i], 23),
+    "x[i] = 2": (lambda x, m, i: assigned(x, i, 2), 55),
+    "m[i] = 2": (lambda x, m, i: assigned(m, i, 2), 55),
+    "m[:, i] = 2": (lambda x, m, i: assigned(m, (slice(None), i), 2), 79),
+    "m[i, i] = 2": (lambda x, m, i: assigned(m, (i, i), 2), 98),
+    "x[3] = 2": (lambda x, m, i: assigned(x, 3, 2), 36),
+    "concat": (lambda x, m, i: tfr.concat([x, x]), 30),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_selections_take_few_frames_and_no_plan(name):
+    function, most = SELECTED[name]
+    i = tfr.asarray([1, 3, -1])
+
+    def operands_of():
+        x, _ = operands(50)
+        return x, tfr.reshape(x, (5, 10)).compute(), i
+
+    given = operands_of()
+    assert frames(lambda: function(*given).compute()) <= most
+    assert len(PLANS) == 0
+    with tfr.config.override(**PLANNED):
+        planned = function(*operands_of()).numpy()
+    assert function(*operands_of()).numpy().tobytes() == planned.tobytes()
+
+
+def test_a_number_goes_wherever_positions_point_to():
+    """Also where NumPy puts the axes of positions in front of those between them."""
+    i, j = np.array([0, 2]), np.array([[1], [-1]])
+    for key in ((i,), (slice(None), i), (i, slice(None), j), (slice(1, None), i, j), (j, 0, i)):
+        values = np.arange(60.0).reshape(3, 4, 5)
+        x = tfr.asarray(values)
+        for number in (7.5, -0.0, 2):
+            x[key] = number
+            values[key] = number
+            np.testing.assert_array_equal(x.numpy(), values)
+    x = tfr.asarray([1.0, 2.0])
+    with pytest.raises(tfr.errors.IndexingError) as caught:
+        assigned(x, tfr.asarray([0, 5]), 1.0).compute()
+    assert __file__ in caught.value.location
+    assert x.tolist() == [1.0, 2.0]

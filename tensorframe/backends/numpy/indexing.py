@@ -102,7 +102,7 @@ def scatter(x: Array, value: Array, *arguments: Any, out: Array | None = None) -
     *indices, axes, position = arguments
     result = np.array(x) if out is None else out
     place = _own_place(axes)
-    if place != position:
+    if place != position and np.ndim(value):  # a number goes everywhere
         ndim = np.broadcast(*indices).ndim
         value = np.moveaxis(value, _block(ndim, position), _block(ndim, place))
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.backends.storage import Storage
-from tensorframe.dtypes import BOOL, FORMAT, DType
+from tensorframe.dtypes import BOOL, FORMAT, INTEGER, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
     PYTHON_NUMBERS,
@@ -19,7 +19,7 @@ from tensorframe.frontend.dispatch import (
     plain,
     weak_constant,
 )
-from tensorframe.frontend.indexing.selection import Selection, out_of_bounds, parse
+from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.history import history
@@ -30,7 +30,7 @@ from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
 from tensorframe.ops.elementwise import WHERE
-from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE
+from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE, selected_shape
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
 from tensorframe.site import recording_site
 
@@ -55,6 +55,10 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
         else:
             return _element(tensor.node, key)
     node = tensor.node
+    if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:  # in a third of the time
+        index = index_node(key, 0, node.shape[0], node.device)
+        inputs = (node, index)
+        return handle_on(record(GATHER, inputs, (0,), 0, device=device_of(inputs)))
     selection = parse(node, key)
     return handle_on(_gather(_view(node, selection), selection))
 
@@ -167,9 +171,13 @@ def combined_at(op: Op, node: Node, key: Any, value: Any) -> Node:
 
 
 def _scatter(part: Node, values: Node, selection: Selection, op: Op = SCATTER) -> Node:
-    wanted = _gather(part, selection).shape
-    inputs = (part, _fit(values, wanted), *selection.indices)
-    return record(op, inputs, tuple(selection.axes), selection.position, device=part.device)
+    axes, indices = tuple(selection.axes), selection.indices
+    device_of((part, *indices))  # raises where they cannot be brought together
+    wanted = selected_shape(
+        part.shape, tuple([index.shape for index in indices]), axes, selection.position
+    )
+    inputs = (part, _fit(values, wanted), *indices)
+    return record(op, inputs, axes, selection.position, device=part.device)
 
 
 def _set_slice(node: Node, values: Node, selection: Selection) -> Node:

@@ -370,5 +370,5 @@ def _check_all(indices: Array, axis: int, size: int) -> None:
     words = indices if unsigned is None else indices.view(unsigned)
     if np.maximum.reduce(words, axis=None) < size:  # `max` is this, after half a microsecond
         return
-    for extreme in (int(indices.min()), int(indices.max())):
-        check_bounds(extreme, axis, size)
+    for reduce in (np.minimum.reduce, np.maximum.reduce):
+        check_bounds(int(reduce(indices, axis=None)), axis, size)

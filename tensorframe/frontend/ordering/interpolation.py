@@ -79,8 +79,7 @@ def _part_of(end: Any, part: Op) -> Any:
 
 def _piecewise(x: Tensor, xp: Tensor, fp: Tensor) -> Tensor:
     """Return the line through the two points around each `x`, exact on the points."""
-    place = call(SEARCHSORTED, xp, x, attrs=("right",)) - 1
-    low = apply(MAXIMUM, apply(MINIMUM, place, xp.size - 1), 0)
+    low = apply(MAXIMUM, call(SEARCHSORTED, xp, x, attrs=("right",)) - 1, 0)
     high = apply(MINIMUM, low + 1, xp.size - 1)
     x0, x1 = getitem(xp, low), getitem(xp, high)
     f0, f1 = getitem(fp, low), getitem(fp, high)
