@@ -23,9 +23,11 @@ _HEAD = """\
 fn {name}(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) group_count: vec3<u32>,
-    @builtin(local_invocation_index) lane: u32,
+    @builtin(local_invocation_index) lane: u32,{more}
 ) {{
 """
+# the number of a thread in its subgroup
+_SUBGROUP = "\n    @builtin(subgroup_invocation_id) subgroup_lane: u32,"
 
 
 class Shader:
@@ -60,6 +62,7 @@ class _Printer(WgslExpressions, Joining):
         WgslExpressions.__init__(self, dialect)
         Joining.__init__(self, kernel)
         self._windowed = windowed
+        self._shuffles = False
         last = parameters(kernel)[-1]
         self._zero = last.word + last.words
         self._count = self._zero + 1 + windowed * (1 + len(kernel.outputs))
@@ -91,7 +94,8 @@ class _Printer(WgslExpressions, Joining):
         ]
         above = "".join(parts)
         name = "k_" + sha256(f"{above}{kernel.lanes}{body}".encode()).hexdigest()[:16]
-        source = f"{above}{_HEAD.format(name=name, lanes=kernel.lanes)}{body}}}\n"
+        head = _HEAD.format(name=name, lanes=kernel.lanes, more=_SUBGROUP if self._shuffles else "")
+        source = f"{above}{head}{body}}}\n"
         return Shader(name, source, self._count, immediate=self._immediate)
 
     def _words(self) -> str:
@@ -125,6 +129,15 @@ class _Printer(WgslExpressions, Joining):
     def type(self, dtype: DType) -> str:
         """Return the type that values are held in."""
         return TYPES[dtype.name]
+
+    def subgroup(self, dtype: DType) -> int:
+        """Return how many neighbouring threads read each other's values, which have to be words."""
+        return self._dialect.subgroup if TYPES[dtype.name] in ("f32", "i32", "u32") else 0
+
+    def shuffled(self, name: str, lane: str, width: int) -> str:
+        """Return a value of a neighbour."""
+        self._shuffles = True
+        return f"subgroupShuffle({name}, (subgroup_lane & ~{width - 1}u) + {lane})"
 
     def let(self, let: ir.Let) -> list[str]:
         """Return the declaration of a constant."""

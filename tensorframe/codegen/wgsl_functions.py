@@ -20,6 +20,7 @@ class Wgsl:
     # types of which fma rounds once, and of which quotients and square roots are rounded correctly
     fused: frozenset[str] = frozenset()
     exact: frozenset[str] = frozenset()
+    subgroup: int = 0  # neighbouring threads that read each other's words by shuffles
 
 
 # {t}: a type, {u}: the unsigned one of its size, {suffix}: of a literal of that

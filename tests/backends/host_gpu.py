@@ -172,6 +172,8 @@ class HostDevice:
 
 
 class HostEvent:
+    done = True  # everything runs at once
+
     def __init__(self, **_):
         self.recorded = None
 

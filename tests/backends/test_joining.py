@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,8 +11,11 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends.registry import backend_of
+from tensorframe.backends.wgpu.exactness import joins
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT
+from tensorframe.codegen.wgsl import print_kernel as print_shader
+from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.interpret import run_groups
 from tests.backends.webgpu import DEVICE as WEBGPU
@@ -95,3 +98,28 @@ def test_every_width_has_the_bits_of_the_interpreter(queue: Any, width: int) -> 
 def test_only_what_warps_have_goes_through_memory(width: int, barriers: int) -> None:
     text = print_kernel(kernel_of(np.dtype(np.float32), width), DIALECT).source
     assert text.count("__syncthreads();") == barriers
+
+
+@pytest.mark.parametrize(
+    ("width", "subgroup", "barriers"), [(0, 32, 2), (32, 32, 0), (0, 8, 3), (32, 8, 2), (0, 0, 4)]
+)
+def test_what_subgroups_have_does_not_go_through_memory(
+    width: int, subgroup: int, barriers: int
+) -> None:
+    dialect = Wgsl(half=False, double=False, immediates=128, subgroup=subgroup)
+    text = print_shader(kernel_of(np.dtype(np.float32), width), dialect).source
+    assert text.count("workgroupBarrier();") == barriers
+    assert ("subgroupShuffle(" in text) == ("subgroup_invocation_id" in text) == (subgroup > 0)
+
+
+def test_a_trial_tells_subgroups_of_other_threads() -> None:
+    """Where values come from the thread beside, the sum is the same, and what is joined is not."""
+
+    def run(by: int) -> Callable[..., list[np.ndarray[Any, Any]]]:
+        def run(kernel: ir.Kernel, operands: list[np.ndarray[Any, Any]]) -> list[Any]:
+            return [interpreted(kernel, np.roll(operands[0], by))]
+
+        return run
+
+    assert joins(LANES, run(0))
+    assert not joins(LANES, run(1))

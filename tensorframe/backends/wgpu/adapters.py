@@ -21,10 +21,11 @@ from tensorframe.dtypes import (
     uint64,
     wide_of,
 )
+from tensorframe.kernel import ir
 from tensorframe.quick_dataclasses import dataclass
 
 # what kernels use where it is there
-FEATURES = frozenset({"shader-f16", "shader-f64", "shader-int64", "immediates"})
+FEATURES = frozenset({"shader-f16", "shader-f64", "shader-int64", "immediates", "subgroup"})
 # what each interface is called, the one with the most features first
 _INTERFACES = {"Vulkan": "vulkan", "Metal": "metal", "D3D12": "dx12", "OpenGL": "gl"}
 # what wgpu calls the fewest threads of a subgroup, in some releases by mistake
@@ -74,6 +75,17 @@ class Adapter:
     def double(self) -> bool:
         """Whether it has double precision, and integers for its bits."""
         return self.long and "shader-f64" in self.features
+
+    @property
+    def shuffles(self) -> int:
+        """Among how many neighbouring threads kernels may read each other's values, if a trial says so too.
+
+        What is told of processors is not their vectors.
+        """
+        if "subgroup" not in self.features:
+            return 0
+        least = ir.CLASS if self.software else self.subgroup or 0
+        return ir.WARP if least >= ir.WARP else ir.CLASS if least >= ir.CLASS else 0
 
     @property
     def held(self) -> Mapping[DType, DType]:

@@ -18,7 +18,7 @@ from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.backends.wgpu.adapters import Adapter
 from tensorframe.backends.wgpu.error_translation import translated_errors
-from tensorframe.backends.wgpu.exactness import Array, exact, fused
+from tensorframe.backends.wgpu.exactness import Array, exact, fused, joins
 from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording, Window
 from tensorframe.backends.wgpu.windows import Ranges
 from tensorframe.codegen.raw.failures import failure
@@ -27,6 +27,7 @@ from tensorframe.codegen.raw.wgsl import print_raw
 from tensorframe.codegen.wgsl import Shader, print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.dtypes import float32, float64
+from tensorframe.errors import TensorFrameError
 from tensorframe.kernel.ir import Kernel, Loop, ParallelAxis
 from tensorframe.ops.raw_kernels import RawCall
 from tensorframe.quick_dataclasses import dataclass
@@ -111,6 +112,17 @@ class WgpuQueue(Queue):
                 f"f{8 * dtype.itemsize}" for dtype in floats if exact(dtype, self._run_trial)
             ),
         )
+
+        self._dialect = replace(self._dialect, subgroup=adapter.shuffles)
+        if adapter.shuffles and not self._shuffles_in_order():
+            self._dialect = replace(self._dialect, subgroup=0)
+
+    def _shuffles_in_order(self) -> bool:
+        """Whether subgroups are neighbouring threads, as many as kernels take them for."""
+        try:
+            return joins(self.traits.lanes, self._run_trial)
+        except TensorFrameError:
+            return False
 
     def _run_trial(self, kernel: Kernel, operands: list[Array]) -> list[Array]:
         """Run a kernel on arrays of one length, with its text as the dialect is now."""
