@@ -78,6 +78,10 @@ class Options:
     )
     plan_cache: int = _option(512, "Plans kept for graphs of the same structure.")
     jit_cache: int = _option(128, "Recordings that each jitted function keeps.")
+    cuda_graphs: bool = _option(
+        False,
+        "Whether jitted functions of three kernels and more are captured as CUDA graphs; no GPU has run this yet.",
+    )
     cache_dir: str = _option(
         "", "Directory for compiled kernels; empty for tensorframe/kernels in the user's cache."
     )

@@ -6,7 +6,7 @@ import operator
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -142,6 +142,16 @@ def byte_count(nbytes: int) -> int:
     if count > sys.maxsize:
         raise MemoryError(f"{count} bytes are more than can be addressed")
     return count
+
+
+class LaunchGraph(Protocol):
+    """The launches of a plan, which a device takes all at once."""
+
+    def fits(self, operands: Sequence[Any]) -> bool:
+        """Whether it runs on these handles."""
+
+    def run(self, operands: Sequence[Any]) -> list[Any]:
+        """Return the results for other handles of the same shapes and dtypes."""
 
 
 class Backend(ABC):
@@ -325,6 +335,18 @@ class Backend(ABC):
     def is_done(self, storage: Storage) -> bool:
         """Whether the device has done what gives these values; returns at once."""
         return True
+
+    def capture(
+        self,
+        device: Device,
+        operands: Sequence[Any],
+        run: Callable[[Sequence[Any]], Sequence[Any]],
+    ) -> LaunchGraph | None:
+        """Return what `run` launches, for operands like these, as a graph; None where that cannot be captured.
+
+        `run` takes handles and returns those of results; it may be called several times.
+        """
+        return None
 
     def synchronize(self, device: Device) -> None:
         """Return when the work submitted to the device is done; raise what was deferred."""

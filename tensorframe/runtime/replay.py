@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tensorframe.schedule.donation import with_donations
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
+if TYPE_CHECKING:
+    from tensorframe.runtime.graph_replay import GraphReplay
+
 
 class Replay:
     """What computes the `roots` of a recording: the values of arguments go in, nodes with storage come out."""
@@ -35,6 +38,7 @@ class Replay:
         "_bound",
         "_checked",
         "_donated",
+        "_graph",
         "_labels",
         "_lines",
         "_numbers",
@@ -69,6 +73,7 @@ class Replay:
         for slot, leaf in enumerate(request.leaves):
             self._place(slot, leaf, trace)
         self._bound = self._as_bound()
+        self._graph = self._as_graph()
         self._outputs = [(root.shape, root.dtype, root.device) for root in request.wanted]
         # programs that record no function do without its import
         from tensorframe.schedule.naming import slot_labels
@@ -105,6 +110,10 @@ class Replay:
             if looks:
                 self._bound.let_go()
         slots = self._leaves(values)
+        if self._graph is not None and stamps is None and not events.listeners:
+            outputs = self._graph.run(slots, self._performed)
+            if outputs is not None:
+                return self._as_nodes(outputs)
         slots += self._runner.rest
         for place in self._donated:
             values[place] = None  # or a step would find that somebody else refers to it
@@ -114,6 +123,21 @@ class Replay:
         finally:
             if stamps is not None:
                 tell_run(Source.REPLAYED, self.plan, self._lines, stamps)
+
+    def _as_graph(self) -> GraphReplay | None:
+        """Return what has the plan's launches run as a graph, where the options allow it and the plan is such."""
+        if not config.get().cuda_graphs or self._checked or self._donated:
+            return None
+        from tensorframe.runtime.graph_replay import GraphReplay, may_be_captured
+
+        device = may_be_captured(self.plan)
+        return None if device is None else GraphReplay(device)
+
+    def _performed(self, leaves: list[Any]) -> list[Any]:
+        """Return the outputs for the leaves of the plan."""
+        slots = [*leaves, *self._runner.rest]
+        execute(self._runner, slots, self.plan, self, checked=False)
+        return [slots[slot] for slot in self.plan.outputs]
 
     def _as_bound(self) -> BoundReplay | None:
         """Return what runs the plan on memory that stays, where results are not looked at one by one."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tensorframe.backends.base import DeviceInfo, Program
+from tensorframe.backends.base import DeviceInfo, LaunchGraph, Program
 from tensorframe.backends.cuda.devices import find
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.engine import KernelBackend
@@ -105,6 +105,23 @@ class CudaBackend(KernelBackend):
         self.wait_for(storage)
         have_others_wait(queue)
         return to_cupy(storage.handle, queue, lent=True)
+
+    def capture(
+        self,
+        device: Device,
+        operands: Sequence[Any],
+        run: Callable[[Sequence[Any]], Sequence[Any]],
+    ) -> LaunchGraph | None:
+        """Return a CUDA graph; HIP has none that captures."""
+        if self.name != "cuda":
+            return None
+        from tensorframe.backends.cuda.graphs import Captured
+        from tensorframe.backends.cuda.queue import Refused
+
+        try:
+            return Captured(self._queue(device), self.open_device(device).pool, operands, run)
+        except Refused:
+            return None
 
     def adopt(
         self, obj: Any, shape: Shape | None = None, dtype: DType | None = None

@@ -31,8 +31,14 @@ _ACCESS = 16
 _GROUPS_EACH = 32
 
 
+class Refused(Exception):  # noqa: N818 - an answer, which nobody outside hears of
+    """What a plan does cannot be captured."""
+
+
 class CudaQueue(Queue):
     """Runs kernels and CuPy's functions on one GPU, in the order of the calls."""
+
+    capturing = False  # whether what is launched becomes a graph, and nothing can be waited for
 
     def __init__(self, index: int) -> None:
         super().__init__()
@@ -84,13 +90,19 @@ class CudaQueue(Queue):
 
     def write(self, buffer: Any, offset: int, data: Bytes) -> None:
         """Copy bytes into a buffer."""
+        self._check_capture()
         with translated_errors:
             self._staging.write(buffer.ptr + offset, data)
 
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
         """Wait, and return a copy of bytes of a buffer."""
+        self._check_capture()
         with translated_errors:
             return self._staging.read(buffer.ptr + offset, nbytes)
+
+    def _check_capture(self) -> None:
+        if self.capturing:
+            raise Refused
 
     def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
         """Copy bytes from one buffer of the device to another one."""
@@ -169,6 +181,7 @@ class CudaQueue(Queue):
 
     def synchronize(self) -> None:
         """Wait for everything."""
+        self._check_capture()
         with translated_errors:
             self.stream.synchronize()
 

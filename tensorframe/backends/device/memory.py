@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
@@ -78,6 +80,7 @@ class Pool:
         self.lent: WeakValueDictionary[int, Block] = WeakValueDictionary()
         # those that tensors use, foreign ones included: they are lost when the device is closed
         self._live: WeakSet[Block] = WeakSet()
+        self._noted: list[Block] | None = None
         self.closed = False
         pools.add(self)
 
@@ -121,7 +124,18 @@ class Pool:
                 tally.peak = max(tally.peak, counts.in_use)
             block = Block(self, buffer, size)
             self._live.add(block)
+            if self._noted is not None:
+                self._noted.append(block)
         return block
+
+    @contextmanager
+    def noting(self) -> Iterator[list[Block]]:
+        """Note the blocks that are handed out meanwhile: none of them is used again while the list refers to it."""
+        before, self._noted = self._noted, []
+        try:
+            yield self._noted
+        finally:
+            self._noted = before
 
     def keep_track(self, block: Block) -> Block:
         """Return a block of foreign memory, which is lost with the device as all others."""
