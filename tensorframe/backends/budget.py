@@ -18,14 +18,14 @@ from tensorframe.forks import new_lock
 
 # The part of what is free that may be taken before the next query, and bytes at most: others take memory, too.
 _CREDIT, _MOST_CREDIT = 4, 1 << 28
-# The part of the user's limit that is left to what nobody counts, where all of a process counts.
+# The part of the user's limit that is reserved for untracked memory, where all of a process counts.
 _UNCOUNTED = 128
 # Seconds for which the user's own `trim` waits for another thread that is at the pool.
 _PATIENCE = 5.0
 
 
 class Accounts(Protocol):
-    """What a budget asks of a pool."""
+    """The interface of a pool to its budget."""
 
     statistics: Any
     """Bytes `in_use`, `pooled` and at the `peak`, `allocations` and `hits`."""
@@ -37,19 +37,19 @@ class Accounts(Protocol):
         """Return the bytes that are pooled."""
 
     def total(self) -> int | None:
-        """Return what the machine or the driver gives in all; None where it is unknown."""
+        """Return the capacity in bytes; None where it is unknown."""
 
     def free(self) -> int | None:
         """Return what is free now; None where it is unknown."""
 
     def trim(self, wait: float = 0.0) -> None:
-        """Give what is pooled back; wait at most so many seconds for threads that use the pool."""
+        """Release what is pooled; wait at most so many seconds for threads that use the pool."""
 
     def compact(self) -> None:
-        """Give what is free beside the pool back, as far as it counts as held."""
+        """Release free memory outside of the pool, as far as it counts as held."""
 
     def limited(self) -> None:
-        """Do what keeps memory from being held for nobody: the user has set a limit."""
+        """Prepare for a limit that the user has set, such as by releasing freed memory early."""
 
 
 class Pressure(NamedTuple):
@@ -115,7 +115,7 @@ class Budget:
     )
 
     def __init__(self, name: str, accounts: Accounts, uncounted: int = 0) -> None:
-        """`uncounted` are bytes that are taken at most without being asked for: by Python itself, on the host."""
+        """`uncounted` is the most that is reserved for untracked allocations: those of Python itself, on the host."""
         self.name = name
         self._uncounted = uncounted
         self.credit = 0
@@ -128,13 +128,13 @@ class Budget:
 
     @property
     def chosen(self) -> int | None:
-        """The limit that the user set, the smallest where several blocks are open; None where nobody did."""
+        """The limit that the user set, the smallest where several blocks are open; None without one."""
         if self._blocks:
             return min([size for _, size in self._blocks if size is not None], default=None)
         return self._base
 
     def limit(self) -> int | None:
-        """Return the limit in bytes now: what the user set, or what is in use and the machine still gives."""
+        """Return the limit in bytes now: the user's, or what is in use and what is available."""
         if self.chosen is not None:
             return self.chosen
         free = self._accounts.free()
@@ -149,7 +149,7 @@ class Budget:
         return max(min(given, chosen - self._accounts.held() - self._reserve(chosen)), 0)
 
     def _reserve(self, chosen: int) -> int:
-        """Return what is left of a limit to what nobody counts."""
+        """Return the bytes of a limit that are reserved for untracked memory."""
         return min(chosen // _UNCOUNTED, self._uncounted)
 
     def admits(self, need: int) -> bool:
@@ -166,14 +166,14 @@ class Budget:
             self.credit, self.spare = 0, 0
             self.refusals += 1
             return False
-        # what the pool still has is not there for whoever allocates elsewhere
+        # pooled blocks do not serve allocations outside of the pool
         left = room - self._accounts.pooled() - need
         self.credit = int(min((room - need) / _CREDIT, left, _MOST_CREDIT))
         self.spare = need + self.credit
         return True
 
     def admits_light(self, need: int) -> bool:
-        """Whether so few bytes can be taken: half of what is left to what nobody counts is theirs, too."""
+        """Whether so few bytes can be taken: they may use half of the reserve for untracked memory."""
         chosen = self.chosen
         if chosen is None or self.room() >= need or self.relieve(need) >= need:
             return True
@@ -183,7 +183,7 @@ class Budget:
         return False
 
     def grow(self, need: int) -> None:
-        """See that the pool may take so many bytes more; MemoryError if it may not, whatever is given up."""
+        """Ensure that the pool may grow by so many bytes; MemoryError if it may not, even after releasing memory."""
         if not self.admits(need):
             raise MemoryError(self.why_not(need))
 
@@ -195,7 +195,7 @@ class Budget:
             self.credit -= need
 
     def has_room(self, need: int) -> bool:
-        """Whether there is room for so many bytes beside the pool, after it gave way; callbacks are not asked."""
+        """Whether there is room for so many bytes beside the pool, after trimming it; callbacks are not called."""
         if self.room() - self._accounts.pooled() < need:
             self._tidy()
         self.credit -= need
@@ -226,7 +226,7 @@ class Budget:
         return self.room()
 
     def _tidy(self) -> None:
-        """Free what nobody refers to, and give back what is free: what counts as held is held then."""
+        """Collect garbage and release free memory, so that what counts as held is in use."""
         gc.collect()
         self._accounts.trim()
         self._accounts.compact()
@@ -242,7 +242,7 @@ class Budget:
         return self._accounts.held()
 
     def trim(self) -> None:
-        """Give what is pooled back, and what is free beside the pool."""
+        """Release what is pooled, and free memory outside of the pool."""
         self._accounts.trim(wait=_PATIENCE)
         self._accounts.compact()
 
@@ -250,7 +250,7 @@ class Budget:
         """Set the limit outside of blocks, and return what it was."""
         with self._lock:
             before, self._base = self._base, size
-            self._ask_again()
+            self._invalidate_credit()
         if size is not None:
             self._accounts.limited()
         return before
@@ -259,15 +259,15 @@ class Budget:
         """Set the limit for a block that begins."""
         with self._lock:
             self._blocks = (*self._blocks, (block, size))
-            self._ask_again()
+            self._invalidate_credit()
 
     def end(self, block: object) -> None:
         """Take back the limit of a block that ends."""
         with self._lock:
             self._blocks = tuple([entry for entry in self._blocks if entry[0] is not block])
-            self._ask_again()
+            self._invalidate_credit()
 
-    def _ask_again(self) -> None:
+    def _invalidate_credit(self) -> None:
         self.credit, self.spare = 0, 0
         for call in when_limited:
             call()

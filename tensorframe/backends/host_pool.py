@@ -2,7 +2,7 @@
 
 The C library gives large blocks back to the system as soon as they are freed, and the next result pays for every page
 again: half of the time of a loop over a few expressions. Here a block is free as soon as nothing refers to it: arrays,
-their views, memoryviews and DLPack capsules all keep the block that they lie in alive, so its reference count tells.
+their views, memoryviews and DLPack capsules all keep the block that they lie in alive: its reference count says so.
 What is pooled is bounded by what was in use, and goes back to the system once it has not been used for a while.
 """
 
@@ -33,7 +33,7 @@ from tensorframe.quick_dataclasses import dataclass
 
 Array = np.ndarray[Any, Any]
 
-# Bytes. Below, the C library keeps what is freed; NumPy asks for huge pages from 4 MiB on, and so do we.
+# Bytes. Below, the C library retains what is freed; NumPy requests huge pages from 4 MiB on, and so do we.
 SMALLEST = 1 << 19
 _HUGE_PAGES = 1 << 22
 # Of the most that was in use at once: what blocks in use and free ones may take together.
@@ -46,9 +46,9 @@ _LEFT_ALONE = 10
 _UNCOUNTED = 4 << 20
 # Blocks that may be free at once: the next result looks at all of them.
 _MOST_FREE = 32
-# Bytes of scratch memory that the C library keeps.
-_KEPT_BY_C = 1 << 17
-# Bytes of scratch memory that is pooled for the next one who asks.
+# Bytes of scratch memory below which the C library retains it.
+_RETAINED_BY_C = 1 << 17
+# Bytes of scratch memory up to which it is pooled for the next use.
 _SPARE = 1 << 23
 _BYTES = np.dtype(np.uint8)
 # Sizes have this many significant bits, so that a block serves for lengths that are nearly the same.
@@ -83,20 +83,20 @@ class Block:
         self.used = 0
         self.touched = 0
         self.last_use = 0.0
-        self.watch: weakref.ref[Array] | None = None  # told when the array goes
+        self.watch: weakref.ref[Array] | None = None  # called when the array is freed
 
     def is_free(self) -> bool:
         """Whether nothing refers to the memory but this block."""
         return _references(self) == _WHEN_FREE
 
     def cut(self) -> int:
-        """Give the pages back that the array over this block does not reach, and return how many bytes these are."""
+        """Release the pages beyond the array over this block, and return how many bytes these are."""
         start = -(-self.used // mmap.PAGESIZE) * mmap.PAGESIZE
         if start >= self.touched or not _CAN_ADVISE:
             return 0
         self.memory.madvise(mmap.MADV_DONTNEED, start, self.size - start)
-        given, self.touched = self.touched - start, start
-        return given
+        released, self.touched = self.touched - start, start
+        return released
 
 
 _size, _last_use = attrgetter("size"), attrgetter("last_use")
@@ -133,11 +133,11 @@ class Pool:
             0  # of them that have pages: more than in use, where a block is larger than its array
         )
         self._free: list[Block] = []
-        self._returned: deque[Block] = deque()  # whose array is gone, in whatever thread that was
+        self._returned: deque[Block] = deque()  # whose array was freed, in any thread
         # the most in use since the sweeper looked last, and from then back to when it had looked before
         self._recent_peaks = (0, 0)
         self._sweeper: threading.Thread | None = None
-        # scratch memory that nobody uses, one at most, and since when
+        # free scratch memory, one block at most, and since when
         self._spare: list[tuple[Array, float]] = []
 
     def empty(
@@ -177,7 +177,7 @@ class Pool:
         return max(host_memory.own() - counts.pooled, counts.in_use)
 
     def pooled(self) -> int:
-        """Return the bytes that are pooled for later arrays, those of arrays that are just gone among them."""
+        """Return the bytes that are pooled for later arrays, those of arrays that were just freed among them."""
         if self._returned and self._lock.acquire(blocking=False):
             try:
                 self._take_back()
@@ -186,15 +186,15 @@ class Pool:
         return self.statistics.pooled
 
     def total(self) -> int | None:
-        """Return what the machine gives this process in all."""
+        """Return the memory that is available to this process in all."""
         return host_memory.total()
 
     def free(self) -> int | None:
-        """Return what it still gives, but for a part that is left to others, and to what nobody counts."""
+        """Return what is still available, but for a part that is reserved for others and for untracked memory."""
         return free_memory()
 
     def trim(self, wait: float = 0.0) -> None:
-        """Give all free blocks back to the system; wait so many seconds for another thread that is at it."""
+        """Release all free blocks; wait so many seconds for another thread that uses the pool."""
         # not `with`: as in `empty`
         if self._lock.acquire(timeout=wait) if wait else self._lock.acquire(blocking=False):
             try:
@@ -203,15 +203,15 @@ class Pool:
                 self._lock.release()
 
     def compact(self) -> None:
-        """Give what is free in the C library's heaps back to the system, which counts it as this process's."""
+        """Release free memory of the C library's heaps, which the system counts as this process's."""
         c_heap.trim()
 
     def limited(self) -> None:
-        """Have the C library give large blocks back when they are freed."""
+        """Have the C library release large blocks when they are freed."""
         c_heap.give_back_early()
 
     def spare(self, nbytes: int) -> Array:
-        """Return scratch memory of so many bytes: what was given back last, which the cache has, if it is enough."""
+        """Return scratch memory of so many bytes: what was released last, which is in the cache, if it is enough."""
         try:
             memory, _ = self._spare.pop()
         except IndexError:
@@ -221,17 +221,17 @@ class Pool:
         return memory
 
     def give_back(self, memory: Array) -> None:
-        """Keep scratch memory for the next one who asks, for a while; what an interrupt keeps from here is freed."""
+        """Pool scratch memory for the next use, for a while; what an interrupt prevents from coming here is freed."""
         if not self._spare and memory.nbytes <= _SPARE:
             self._spare.append((memory, monotonic()))
 
     def _drop_spare(self, since: float) -> None:
         try:
-            memory, given = self._spare.pop()  # whoever has it out owns it
+            memory, since_when = self._spare.pop()  # who popped it owns it
         except IndexError:
             return
-        if given > since:
-            self._spare.append((memory, given))
+        if since_when > since:
+            self._spare.append((memory, since_when))
 
     def _trim(self, idle: float) -> None:
         self._drop_spare(monotonic() - idle)
@@ -241,7 +241,7 @@ class Pool:
             self._drop(block)
 
     def _take_back(self) -> None:
-        """Count blocks as free whose arrays are gone."""
+        """Count blocks as free whose arrays were freed."""
         for _ in range(len(self._returned)):
             block = self._returned.popleft()
             if not block.is_free():  # its array is just going, in another thread
@@ -263,7 +263,7 @@ class Pool:
         self.statistics.pooled -= block.touched
 
     def _drop(self, block: Block) -> None:
-        """Give a block back to the system."""
+        """Release a block."""
         self._take(block)
         self.budget.spare += block.touched
 
@@ -297,9 +297,9 @@ class Pool:
         return BOUND * max(self._recent_peaks)
 
     def _make_room(self, nbytes: int, taken: Block | None) -> None:
-        """Give memory back, the longest unused first, until what is held and what comes keep to the bounds.
+        """Release memory, the longest unused first, until what is held and what comes are within the bounds.
 
-        What comes is so many bytes, in a block that was kept for it, or in a new one, which has to fit into the budget.
+        What comes is so many bytes, in a pooled block, or in a new one, which has to fit into the budget.
         """
         coming = nbytes if taken is None else max(nbytes, taken.touched)
         too_much = self._lent_bytes + self.statistics.pooled + coming - self._bound()
@@ -315,9 +315,9 @@ class Pool:
         for block in self._lent:
             if too_much <= 0:
                 return
-            given = block.cut()
-            self._lent_bytes -= given
-            too_much -= given
+            released = block.cut()
+            self._lent_bytes -= released
+            too_much -= released
 
     def _new(self, nbytes: int) -> Block | None:
         try:
@@ -337,7 +337,7 @@ class Pool:
         return block
 
     def _sweep(self) -> None:
-        """Give back what is idle, again and again, as long as there are blocks."""
+        """Release idle blocks periodically, as long as there are blocks."""
         pause = threading.Event()
         while True:
             pause.wait(IDLE / 2)
@@ -361,7 +361,7 @@ def _of_numpy(shape: Shape, dtype: DType, layout: Sequence[int] | None) -> Array
 
 
 def _largest_for(nbytes: int) -> float:
-    """Return the size of the largest block that may serve: any, where pages can be given back one by one."""
+    """Return the size of the largest block that may serve: any, where pages can be released one by one."""
     return inf if _CAN_ADVISE else 2 * nbytes
 
 
@@ -373,7 +373,7 @@ def _rounded(nbytes: int) -> int:
 def scratch(count: int, dtypes: Sequence[DType]) -> list[Array]:
     """Return memory for `count` elements of each of the dtypes, all in one block of the pool."""
     sizes = [-(-count * dtype.itemsize // HOST.line) * HOST.line for dtype in dtypes]
-    memory = pool.empty((sum(sizes),), np.dtype(np.uint8), least=_KEPT_BY_C)
+    memory = pool.empty((sum(sizes),), np.dtype(np.uint8), least=_RETAINED_BY_C)
     starts = accumulate(sizes, initial=0)
     return [
         np.ndarray((count,), dtype, memory, start)
@@ -399,7 +399,7 @@ def contiguous(array: Array) -> Array:
 
 
 def free_memory() -> int | None:
-    """Return the bytes of host memory that may be taken: a part is left alone, since who takes the last is killed."""
+    """Return the bytes of host memory that may be taken: a part is reserved, since whoever takes the last is killed."""
     left = host_memory.available()
     return None if left is None else left - left // _LEFT_ALONE
 

@@ -106,6 +106,7 @@ class WriteBehind:
         self._jobs: SimpleQueue[Made | None] = SimpleQueue()
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         self._waiting = False
+        self._since_flush = 0  # bytes
         self._thread = Thread(target=self._write, name="tensorframe-write-behind", daemon=True)
 
     def __enter__(self) -> Self:
@@ -135,18 +136,21 @@ class WriteBehind:
                 raise error
 
     def _write(self) -> None:
-        since_flush = 0
         while (made := self._jobs.get()) is not None:
             error: BaseException | None = None
             try:
-                for sink, window, array in made:
-                    sink.write(window, array)
-                    since_flush += array.nbytes
-                if since_flush >= FLUSH:
-                    for sink in {sink for sink, _, _ in made}:
-                        sink.flush()
-                    since_flush = 0
+                self._write_tile(made)
             except BaseException as raised:
                 error = raised
             del made  # its memory, before the next is waited for
             self._done.put(error)
+
+    def _write_tile(self, made: Made) -> None:
+        """Write a tile: by itself, since the variables of a loop would refer to its last array until the next one."""
+        for sink, window, array in made:
+            sink.write(window, array)
+            self._since_flush += array.nbytes
+        if self._since_flush >= FLUSH:
+            for sink in {sink for sink, _, _ in made}:
+                sink.flush()
+            self._since_flush = 0

@@ -75,6 +75,26 @@ def read_window(
     _fill(read_at, position, places, dtype, out)
 
 
+def picked_bytes(shape: Shape, itemsize: int, window: Window, *, columns: bool) -> int:
+    """Return the bytes of the pieces of a file that a window is picked from; 0 where it lies in long runs."""
+    axes = forward_axes(window)
+    if columns:
+        axes, shape = axes[::-1], shape[::-1]
+    places = [
+        (size, step * itemsize * math.prod(shape[axis + 1 :]))
+        for axis, (_, size, step) in enumerate(axes)
+    ]
+    while places:
+        reach = sum((size - 1) * distance for size, distance in places) + itemsize
+        if reach == math.prod([size for size, _ in places]) * itemsize:
+            return 0
+        distance = places[0][1]
+        if distance <= NEAR:
+            return min(reach, PIECE)
+        del places[0]
+    return 0
+
+
 def _fill(
     read_at: Access, position: int, axes: list[tuple[int, int]], dtype: DType, out: Array
 ) -> None:

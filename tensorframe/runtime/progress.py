@@ -1,9 +1,9 @@
 """Progress: whatever takes over half a second says how far it is, in a notebook or a terminal.
 
 What can take long is listed while it is under way: making a plan, having its steps prepared, running it for the first
-time, when kernels are compiled, and running it at all if it is large or somebody listens. A thread looks at the list
-ten times a second and draws; it is started where somebody can see that, and ends when there has been nothing for a
-while. Short plans that ran before do not know of all this.
+time, when kernels are compiled, and running it at all if it is large or listeners are registered. A thread polls the
+list ten times a second and draws; it is started where there is a display, and ends after some idle time. Short plans
+that ran before skip all of this.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tensorframe.runtime.under_way import Opening, Part, State, Wait, effort
 from tensorframe.schedule.plan import Plan, StepKind
 
 _PATIENCE = 0.5  # seconds of a compute before it is shown
-_LOOK = 0.1  # seconds between two looks
-_IDLE = 50  # looks at nothing after which the thread ends
+_LOOK = 0.1  # seconds between two polls
+_IDLE = 50  # idle polls after which the thread ends
 # What a plan takes, in bytes, from which it can take half a second on some device; and its steps.
 _MUCH = 1 << 24
 _MANY = 1000
-# Bytes of a library call from which it can: what it does with them nobody knows beforehand.
+# Bytes of a library call from which it can: how long one takes is not known beforehand.
 _MUCH_OF_A_CALL = 1 << 20
 
 
@@ -43,15 +43,15 @@ class Display(Protocol):
         """Draw a state, over the one before."""
 
     def close(self) -> None:
-        """Leave nothing of it."""
+        """Remove it."""
 
 
-# Ask each whether it has a display for who is looking; the first that has one is taken.
+# Factories, each of which returns a display if it can show one here; the first display is used.
 displays: list[Callable[[], Display | None]] = []
 
 
 class _Watch:
-    """What is under way, and the thread that looks."""
+    """What is under way, and the thread that polls it."""
 
     computes: list[Wait] = []  # noqa: RUF012 - of the process
     thread: Thread | None = None
@@ -97,7 +97,7 @@ def _waiting(part: Part) -> Iterator[None]:
     wait.parts.append(part)
     try:
         _Watch.computes.append(wait)
-        if _Watch.thread is None and _is_seen():
+        if _Watch.thread is None and _is_displayed():
             _start()
         yield
     finally:
@@ -109,8 +109,8 @@ def _waiting(part: Part) -> Iterator[None]:
                 wait.context.run(wait.display.close)
 
 
-def _is_seen() -> bool:
-    """Whether there may be somebody to show anything to."""
+def _is_displayed() -> bool:
+    """Whether progress is displayed."""
     wanted = config.get().progress
     if wanted == "auto":
         return shell() is not None or (sys.stderr is not None and sys.stderr.isatty())
@@ -120,13 +120,13 @@ def _is_seen() -> bool:
 def _start() -> None:
     with _Watch.lock:
         if _Watch.thread is None:
-            thread = Thread(target=_look, name="tensorframe progress", daemon=True)
-            with suppress(RuntimeError):  # the system gives no more threads
+            thread = Thread(target=_poll, name="tensorframe progress", daemon=True)
+            with suppress(RuntimeError):  # the system starts no more threads
                 thread.start()
                 _Watch.thread = thread
 
 
-def _look() -> None:
+def _poll() -> None:
     idle = 0
     while True:
         sleep(_LOOK)
@@ -134,7 +134,7 @@ def _look() -> None:
         idle = 0 if waits else idle + 1
         for wait in waits:
             with wait.lock:
-                _see(wait)
+                _draw_if_long(wait)
         if idle > _IDLE:
             with _Watch.lock:
                 if not _Watch.computes:
@@ -142,8 +142,8 @@ def _look() -> None:
                     return
 
 
-def _see(wait: Wait) -> None:
-    """Note what is done now, and draw it if that has gone on for long."""
+def _draw_if_long(wait: Wait) -> None:
+    """Update the state, and draw it if it has been under way for long."""
     if wait.over:
         return
     try:

@@ -8,13 +8,15 @@ from math import prod
 from typing import NamedTuple
 
 from tensorframe.backends.registry import capabilities
+from tensorframe.files.windows import picked_bytes
 from tensorframe.graph.device import CPU, Device
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
+from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import ARANGE, DATA
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.streaming import Stream, Tile, is_file
+from tensorframe.runtime.streaming import Stream, Tile, is_file, window_of
 from tensorframe.schedule.blocks import Block, extents, whole
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.cut import Cut, Obstacle, candidates, find_cut
@@ -64,9 +66,10 @@ class StreamPlan:
         )
         disk = f", about {self.bytes_read / _DISK:.3g} s of disk" if self.bytes_read else ""
         tiles = self.stream.tiles
+        rounds = ", matmuls round as those of tiles" if cut.rounded else ""
         return (
             f"streams {self.name} in {tiles} tile{'s' * (tiles != 1)} of "
-            f"{human_bytes(self.tile_bytes)} along axis {cut.axis}, {passes}, peak {peak}{disk}"
+            f"{human_bytes(self.tile_bytes)} along axis {cut.axis}, {passes}, peak {peak}{disk}{rounds}"
             f"{f'; {self.aside}' if self.aside else ''}"
         )
 
@@ -89,10 +92,20 @@ def plan_stream(roots: Sequence[Node], room: Room, kept: Sequence[Node]) -> Stre
 
     `roots` are core nodes of a graph that nobody else has; of these, `kept` stay in memory.
     """
+    planned = _cut_somewhere(roots, room, kept, rounds=False)
+    if isinstance(planned, Obstacles) and any(node.op is MATMUL for node in reachable(roots)):
+        return _cut_somewhere(roots, room, kept, rounds=True)
+    return planned
+
+
+def _cut_somewhere(
+    roots: Sequence[Node], room: Room, kept: Sequence[Node], *, rounds: bool
+) -> StreamPlan | Obstacles:
+    """Return the stream along the first cut that fits; `rounds` lets last digits of matmuls be those of tiles."""
     obstacles: list[Obstacle] = []
     small = int(min(room(CPU) / _SMALL, 1 << 62))
     for leaf, axis in islice(candidates(roots, is_file), _MOST_CUTS):
-        cut = find_cut(roots, leaf, axis, ordered=adds_in_order, small=small)
+        cut = find_cut(roots, leaf, axis, ordered=adds_in_order, small=small, rounds=rounds)
         if isinstance(cut, Obstacle):
             obstacles.append(cut)
             continue
@@ -231,7 +244,7 @@ def planned_stream(stream: Stream, kept: Sequence[Node]) -> StreamPlan | None:
                 return None
             reads |= {node for node in tile.blocks if is_file(node)}
             tile_bytes = max(tile_bytes, _bytes_of(tile, lambda node: _is_cut_leaf(cut, node)))
-            beside = _beside(cut, tile)
+            beside = _beside(cut, tile) + _copied(plan)
             most = {device: nbytes for device, (nbytes, _) in growth(plan).items()}
             for device in {home_of(device) for device in most} | {CPU}:
                 size = sum(
@@ -257,15 +270,36 @@ def home_of(device: Device) -> Device:
 def _beside(cut: Cut, tile: Tile) -> int:
     """Return what a tile takes of the host's memory beside its plan.
 
-    Files are read into two buffers, one after the other; results wait for who writes them, while others are made.
+    Files are read into two buffers, one after the other; results are written while the plan makes those of the next.
     """
-    scratch = max([leaf.attrs[0].scratch for leaf in tile.blocks if is_file(leaf)], default=0)
+    scratch = max(
+        [_to_read(leaf, block) for leaf, block in tile.pairs() if is_file(leaf)], default=0
+    )
     read = _bytes_of(tile, is_file)
     counted = _bytes_of(tile, lambda node: node.op is ARANGE and node.storage is None)
     made = sum(
         _nbytes(anchor, block) for anchor, block in tile.wanted.items() if anchor not in cut.carried
     )
-    return 2 * read + scratch + counted + 2 * made
+    return 2 * read + scratch + counted + made
+
+
+def _copied(plan: Plan) -> int:
+    """Return the bytes of results that look at what was read: they are copied, since the next tile is read there."""
+    looking = set(range(plan.leaves))
+    for step in plan.steps:
+        if step.is_view and step.inputs[0] in looking:
+            looking.update(step.outputs)
+    return sum(plan.slots[slot].nbytes for slot in plan.outputs if slot in looking)
+
+
+def _to_read(leaf: Node, block: Block) -> int:
+    """Return the bytes that reading a block of a file takes, beside the block."""
+    reader = leaf.attrs[0]
+    columns = tuple(reader.axes) != tuple(range(len(leaf.shape)))
+    window = window_of(block)
+    picked = picked_bytes(leaf.shape, leaf.dtype.itemsize, window, columns=columns)
+    unpacked: int = reader.scratch
+    return max(unpacked, picked)
 
 
 def _bytes_of(tile: Tile, wanted: Callable[[Node], bool]) -> int:

@@ -22,6 +22,7 @@ from tensorframe.dtypes import COMPLEX, FLOATING
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
+from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import ARANGE, CONSTANT
 from tensorframe.ops.movement import CONCAT, EXPAND, RESHAPE, SLICE, WINDOWS
 from tensorframe.quick_dataclasses import dataclass, field
@@ -64,6 +65,9 @@ class Cut:
     # carried value -> the tiled value that it is made of; of those that follow from another one, that one
     taken: dict[Node, Node] = field(default_factory=dict)
     chunks: dict[Node, Chunks] = field(default_factory=dict)
+    rounded: list[Node] = field(
+        default_factory=list
+    )  # matmuls whose last digits are those of tiles
     grain: int = 1  # tiles are multiples of so many places, but for the last one
 
     @property
@@ -113,18 +117,24 @@ class Cut:
 
 
 def find_cut(
-    roots: Sequence[Node], leaf: Node, axis: int, *, ordered: Callable[[Device], bool], small: int
+    roots: Sequence[Node],
+    leaf: Node,
+    axis: int,
+    *,
+    ordered: Callable[[Device], bool],
+    small: int,
+    rounds: bool = False,
 ) -> Cut | Obstacle:
     """Return what each value is where `leaf` is cut along `axis`, or why that cannot be.
 
     `ordered` says whether a device adds in the order of kernel/ir/order.py. Other leaves are cut with this one where
-    they are larger than `small` bytes.
+    they are larger than `small` bytes. Matmuls of floats are cut only where `rounds` lets their last digits differ.
     """
     order = reachable(roots)
     chunks = one_pass_sums(roots)
     seeds = {leaf: Along(axis, Fraction(1))}
     while True:
-        cut = _forwards(order, roots, seeds, leaf, ordered, chunks)
+        cut = _forwards(order, roots, seeds, leaf, ordered, chunks, rounds=rounds)
         if isinstance(cut, Obstacle):
             return cut
         sources = _sources(order, cut, small)
@@ -148,6 +158,8 @@ def _forwards(
     leaf: Node,
     ordered: Callable[[Device], bool],
     chunks: dict[Node, Chunks],
+    *,
+    rounds: bool,
 ) -> Cut | Obstacle:
     axis = seeds[leaf].axis
     cut = Cut(leaf, axis, leaf.shape[axis], tuple(roots), chunks=chunks)
@@ -163,7 +175,7 @@ def _forwards(
         ]
         if not operands or _is_small_view(node):
             continue
-        reason = _go_along(cut, node, operands, ordered)
+        reason = _go_along(cut, node, operands, ordered, rounds=rounds)
         if reason:
             return Obstacle(node, reason)
     return cut
@@ -180,7 +192,12 @@ def _inputs(node: Node) -> tuple[Node, ...]:
 
 
 def _go_along(
-    cut: Cut, node: Node, operands: list[tuple[int, Along]], ordered: Callable[[Device], bool]
+    cut: Cut,
+    node: Node,
+    operands: list[tuple[int, Along]],
+    ordered: Callable[[Device], bool],
+    *,
+    rounds: bool,
 ) -> str:
     """Settle what a value is some of whose operands are tiled; return why there is no cut, or nothing."""
     op, attrs = node.op, node.attrs
@@ -195,7 +212,9 @@ def _go_along(
         cut.tiled[node] = first
         cut.scans.add(node)  # its total is handed on
         return ""
-    if rounds_by_shape(op):
+    if op is MATMUL and node.dtype in FLOATING and rounds:
+        cut.rounded.append(node)
+    elif rounds_by_shape(op) and (op is not MATMUL or node.dtype in FLOATING):
         return "its bits depend on the whole shape"
     shapes = [source.shape for source in node.inputs]
     ways = set()

@@ -87,6 +87,8 @@ def one_pass_in(step: Step) -> OnePass | None:
 
 
 def _may_have(region: Region) -> bool:
+    if region.ops[0].op.kind is Kind.CONTRACT:  # what follows a matmul is no loop with it
+        return False
     return any(
         op.op.kind is Kind.REDUCE and op.dtype in FLOAT and op.op.name == "sum" for op in region.ops
     ) and any(op.op.name == "subtract" for op in region.ops)

@@ -305,16 +305,16 @@ def test_whoever_checks_or_listens_sees_how_far_it_is_too(shown, slow, watch):
 
 def test_where_nobody_can_see_it_no_thread_looks(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert not progress._is_seen()
+    assert not progress._is_displayed()
     monkeypatch.setattr(sys, "stderr", None)
-    assert not progress._is_seen()
+    assert not progress._is_displayed()
     monkeypatch.setattr(sys, "stderr", Screen())
-    assert progress._is_seen()
+    assert progress._is_displayed()
     with tfr.config.override(progress="off"):
-        assert not progress._is_seen()
+        assert not progress._is_displayed()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with tfr.config.override(progress="on"):
-        assert progress._is_seen()
+        assert progress._is_displayed()
 
 
 def test_memory_under_way_is_that_of_the_estimate():

@@ -23,7 +23,7 @@ def main(arguments=None):
         for seed in range(options.seed, options.seed + options.count):
             outcome = run(seed, Path(folder))
             reasons[outcome.refused or "streamed"] += 1
-            if outcome.failed:
+            if outcome.failed or not outcome.near:
                 failed.append(outcome)
                 print(outcome, flush=True)
             if outcome.measured > 8 * OBJECTS:

@@ -11,6 +11,7 @@ SEEDS = range(30)
 def test_bits_and_memory_of_a_random_program(seed, tmp_path):
     outcome = run(seed, tmp_path)
     assert not outcome.failed, outcome
+    assert outcome.near, outcome
 
 
 def test_many_of_them_stream(tmp_path):

@@ -11,13 +11,15 @@ import tensorframe as tfr
 
 ROOT = Path(__file__).parents[2]
 IS_FULL = bool(os.environ.get("STRESS"))
-HERE = [name for name in ("cpu", "llvm", "opencl", "wgpu") if name in tfr.backends.available()]
-on_each_device = pytest.mark.parametrize("device", HERE)
+DEVICES = [
+    name for name in ("cpu", "numpy", "llvm", "opencl", "wgpu") if name in tfr.backends.available()
+]
+on_each_device = pytest.mark.parametrize("device", DEVICES)
 
 
 def on_some_devices(*names):
     """In every run of the tests on these devices, at full size on each."""
-    return pytest.mark.parametrize("device", [one for one in HERE if IS_FULL or one in names])
+    return pytest.mark.parametrize("device", [name for name in DEVICES if IS_FULL or name in names])
 
 
 def scale(quick, full):

@@ -22,6 +22,7 @@ from tensorframe.backends.numpy.threads import share_out, thread_count
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.ops.elementwise import CAST, WHERE
 from tensorframe.ops.random import RANDOM_WORD
 from tensorframe.quick_dataclasses import dataclass
 
@@ -88,14 +89,17 @@ def temporaries(region: Region) -> int:
     size = math.prod(region.ops[-1].shape)
     widest = max(op.dtype.itemsize for op in region.ops)
     length = max(config.get().block_bytes // widest, 1)
-    # functions that take no memory for their results allocate it, and as much between their own calls
-    own = 2 * widest if any(call.scratch is None and not call.writes for call in calls) else 0
+    # functions that take no memory for their results allocate it, and most of them as much between their own calls
+    alone = [call.function for call in calls if call.scratch is None and not call.writes]
+    plain = [implementation[CAST], implementation[WHERE]]
+    own = 2 * widest if any(function not in plain for function in alone) else 0
     if size <= 2 * length:
         inside = [op.dtype.itemsize for op in region.ops[:-1]]
         return size * (min(sum(inside), 3 * widest) + own)
     blocks = -(-size // length)
     threads = min(thread_count(), blocks) if len(calls) * blocks >= _WORTH_SHARING else 1
     words = _RANDOM * any(op.op is RANDOM_WORD for op in region.ops)
+    own = own or widest * bool(alone)
     return threads * (length * (sum([dtype.itemsize for dtype in scratch]) + own) + words)
 
 
