@@ -131,6 +131,7 @@ def test_devices_rank_as_pytorch_does(device, candidates, folder, tokenizer):
 def test_in_8_bits_a_quarter_of_the_bytes_finds_the_same(
     candidates, encoder, folder, tokenizer, reference
 ):
+    """Cosines are off by 0.002, whatever the groups: texts that float32 tells apart by 0.0003 may change places."""
     small = model.load_encoder(folder, bits=8)
     before, after = (
         sum(part.nbytes for part in one.model.state_dict().values()) for one in (encoder, small)
@@ -139,17 +140,17 @@ def test_in_8_bits_a_quarter_of_the_bytes_finds_the_same(
     embeds = [search.Embedder(tokenizer, one, batch_size=16) for one in (encoder, small)]
     sentences = [str(sentence) for sentence in reference["sentences"]]
     cosines = np.sum(embeds[1](sentences).numpy() * reference["embeddings"], axis=1)
-    assert np.all(cosines > 0.99), cosines
+    assert np.all(cosines > 0.998), cosines
     texts = [entry.text for entry in candidates]
     (scores, wanted), (_, found) = (
         search.nearest(embed(cli.QUERIES), embed(texts), count=len(texts)) for embed in embeds
     )
     assert [rows[:3].tolist() for rows in found] == [rows[:3].tolist() for rows in wanted]
-    # texts change places only where they were as near as each other
+    # texts change places only where float32 has them nearer to each other than the integers are to it
     for cosines, rows, others in zip(scores, wanted, found, strict=True):
         of_text = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
         again = np.array([of_text[row] for row in others.tolist()])
-        assert np.max(np.maximum.accumulate(again[::-1])[::-1] - again) < 0.01
+        assert np.max(np.maximum.accumulate(again[::-1])[::-1] - again) < 0.002
 
 
 def test_the_model_is_written_with_tensorframe_alone():
