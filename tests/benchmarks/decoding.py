@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", default=["q8_0", "q4_0"], choices=list(BLOCKS))
     parser.add_argument("--layers", type=int, default=16)
     parser.add_argument("--tokens", type=int, default=24)
-    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     tfr.config.configure(threads=options.threads)
     read = bandwidth()
