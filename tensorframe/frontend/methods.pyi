@@ -285,6 +285,8 @@ class TensorMethods:
         """Return the tensor on the first device of the backend `name`, or on a device named in full."""
     def to_device(self, device: OnDevice, /, *, stream: Any = None) -> Tensor:
         """Return a copy of the tensor on `device`, which costs nothing if it is there, and is else made when it is needed."""
+    def to_numpy(self, dtype: DTypeLike | None = None, copy: bool = False) -> Array:
+        """Return the elements as a NumPy array, in a dtype if one is given: what pandas, xarray and polars call `numpy`."""
     def tobytes(self, /, order: str = 'C') -> bytes:
         """Return the bytes of the elements in C order, or in Fortran order ("F")."""
     def tofile(self, /, fid: Any, sep: str = '', format: str = '%s') -> None:

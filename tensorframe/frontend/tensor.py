@@ -34,6 +34,8 @@ class Tensor(TensorMethods):
 
     # older libraries that compare priorities leave operators with a Tensor to the Tensor
     __array_priority__ = 1000.0
+    # pandas takes what has this mark for a wrapped array, whose elements `to_numpy` gives: a mask of rows, not labels
+    _typ = "npy_extension"
 
     def __init__(self, node: Node) -> None:
         if type(node) is not Node:

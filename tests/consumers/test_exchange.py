@@ -194,10 +194,16 @@ FRAME = {"a": np.arange(6.0), "k": [1, 2, 1, 2, 3, 1]}
         "pd.to_timedelta(x, unit='s')",
         "pd.get_dummies(k)",
         "np.add(df.a, x)",
-        # pandas wants an array of NumPy's here: others it takes element by element, and compares what they are
+        "df[x > 2]",
+        "df.loc[x > 2, 'a']",
+        "df.iloc[x > 2]",
+        "df.a[x > 2]",
+        "pd.unique(k)",
+        "pd.Series(k).value_counts()",
+        # these ask for the class of NumPy's arrays, and take the elements of others for objects
         "df.k.isin(np.asarray(k))",
-        "df[np.asarray(x > 2)]",
         "df.groupby(np.asarray(k)).a.sum()",
+        "df.set_index(np.asarray(k))",
         "pd.Series(pd.Categorical(np.asarray(k)))",
         "pd.factorize(np.asarray(k))[0]",
     ],
@@ -221,6 +227,8 @@ def test_pandas_takes_tensors(call):
 def test_columns_are_assigned():
     frame = pd.DataFrame(FRAME)
     x = tfr.asarray(np.arange(6.0))
+    frame.loc[x > 3, "k"] = 7
+    assert frame.k.tolist() == [1, 2, 1, 2, 7, 7]
     frame["b"] = x * 2
     frame.loc[:, "c"] = x + 1
     frame.iloc[:, 0] = x * 3

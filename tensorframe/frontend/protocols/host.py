@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.registry import named_device, resolve_device
-from tensorframe.dtypes import ADDED
+from tensorframe.dtypes import ADDED, DTypeLike
 from tensorframe.errors import DeviceError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.conversion.ownership import copied, is_settled
@@ -41,6 +41,16 @@ def numpy(self: Tensor, *, copy: bool = False) -> Array:
     while when_handed_out:
         when_handed_out.pop()()
     return view
+
+
+@method
+def to_numpy(self: Tensor, dtype: DTypeLike | None = None, copy: bool = False) -> Array:
+    """Return the elements as a NumPy array, in a dtype if one is given: what pandas, xarray and polars call `numpy`.
+
+    >>> tfr.asarray([1, 2]).to_numpy("float32")
+    array([1., 2.], dtype=float32)
+    """
+    return __array__(self, dtype, copy=copy or None)
 
 
 @method
