@@ -32,11 +32,15 @@ class Joining(Braces):
     """Prints `Combine`."""
 
     # counts what a thread joins
-    counting: ClassVar[str] = "for (unsigned int {name} = {first}u; {name} < {stop}u; ++{name}) {{"
+    counting: ClassVar[str] = "for (unsigned int {name} = {first}u; {name} < {stop}; ++{name}) {{"
 
     def subgroup(self, _dtype: DType) -> int:
         """Return how many neighbouring threads can read each other's values of a dtype by shuffles; 0 if none can."""
         return 0
+
+    def rolled(self, count: int) -> str:
+        """Return the bound of a loop that one thread runs while all others wait, and that is best left a loop."""
+        return f"{count}u"
 
     def shuffled(self, name: str, lane: str, width: int) -> str:
         """Return the value that a name has in one of the `width` neighbours that a thread is among."""
@@ -67,7 +71,7 @@ class Joining(Braces):
         return [
             f"{own} = {join.name};",
             f"{join.name} = {self.shuffled(own, '0u', width)};",
-            self.counting.format(name="slot", first=1, stop=size),
+            self.counting.format(name="slot", first=1, stop=f"{size}u"),
             f"    {join.other} = {self.shuffled(own, place, width)};",
             *indented(join.lines),
             "}",
@@ -118,7 +122,7 @@ class Joining(Braces):
         if not inner:
             return [
                 f"{join.name} = {memory}[{first}];",
-                self.counting.format(name="slot", first=1, stop=count),
+                self.counting.format(name="slot", first=1, stop=f"{count}u"),
                 f"    {join.other} = {memory}[{first} + slot * {step}u];",
                 *indented(join.lines),
                 "}",
@@ -127,7 +131,7 @@ class Joining(Braces):
         self.declared[before] = self.declared[join.name]
         place = f"{first} + part * {prod(inner) * step}u"
         return [
-            self.counting.format(name="part", first=0, stop=count),
+            self.counting.format(name="part", first=0, stop=self.rolled(count)),
             *indented(self._in_order(join, memory, place, inner, step)),
             "    if (part > 0u) {",
             f"        {join.other} = {join.name};",

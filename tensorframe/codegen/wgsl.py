@@ -56,7 +56,7 @@ def print_kernel(kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool = False) ->
 class _Printer(WgslExpressions, Joining):
     lane = "lane"
     barrier = "workgroupBarrier();"
-    counting = "for (var {name} = {first}u; {name} < {stop}u; {name}++) {{"
+    counting = "for (var {name} = {first}u; {name} < {stop}; {name}++) {{"
 
     def __init__(self, kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool) -> None:
         WgslExpressions.__init__(self, dialect)
@@ -162,6 +162,13 @@ class _Printer(WgslExpressions, Joining):
             if self._windowed:
                 begin = f"{self._word(self._zero + 1)} + {begin}"
         return f"for (var {name}: {kind} = {begin}; {name} < {last}; {name} += {step})"
+
+    def rolled(self, count: int) -> str:
+        """Return the bound of a loop as a number that is not known before it runs.
+
+        Drivers on processors unroll loops, and have the threads that wait run through all of what they unrolled.
+        """
+        return f"({self._word(self._zero)} ^ {count}u)"
 
     def share(self, buffer: ir.Buffer, count: ir.Expr | int) -> None:
         """Declare memory of a group."""
