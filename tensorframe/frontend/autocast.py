@@ -22,8 +22,8 @@ def autocast(dtype: DTypeLike = "bfloat16") -> Scope[DType | None]:
     Casts are recorded, once for each weight and plan. Parameters stay float32, and so do their gradients, since the
     gradient of a cast casts back: a backward pass computes in the dtypes of its forward pass, wherever it is recorded.
     float16, whose smallest numbers are 6e-8, needs a `GradScaler`; bfloat16 needs none. Matmuls accumulate in float32.
-    On the cpu there are no half-precision matmuls in NumPy's BLAS: there autocast halves the bytes of activations, and
-    saves no time.
+    On the cpu half precision is multiplied in float32, as NumPy's BLAS has no other matmuls: there autocast is for
+    trying out what a device will compute, and takes longer than float32, as everything is rounded.
 
     Raises DTypeError for any other dtype.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -30,7 +31,7 @@ State = dict[str, Tensor]
 DecayFilter = Callable[[str, Tensor], bool]
 
 
-class Optimizer:
+class Optimizer(ABC):
     """The base of all optimisers.
 
     `learning_rate` is a number, a tensor without axes, or a schedule: a function from the number of updates done so
@@ -117,6 +118,7 @@ class Optimizer:
         """The names of what is kept for each parameter beside its value: nothing, unless a subclass says so."""
         return ()
 
+    @abstractmethod
     def rule(
         self,
         parameter: Tensor,
@@ -126,7 +128,6 @@ class Optimizer:
         decay: Number,
     ) -> tuple[Tensor, State]:
         """Return the new value of a parameter and its new statistics; `factors` are what `factors` gave."""
-        raise NotImplementedError
 
     def factors(self, step: Tensor, rate: Number) -> Any:  # noqa: ARG002 - for subclasses
         """Return what the updates of all parameters of one dtype share; `step` is 1 for the first, in that dtype."""
@@ -309,6 +310,3 @@ def _build(facts: tuple[type[Optimizer], tuple[str, ...]], children: list[Any]) 
     optimizer = object.__new__(kind)
     vars(optimizer).update(zip(names, children, strict=True))
     return optimizer
-
-
-register_tree(Optimizer, _take, _build)

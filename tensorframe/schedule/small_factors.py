@@ -1,8 +1,13 @@
-"""Small factors: products read half precision and bytes as they are, instead of a copy in the dtype of the result."""
+"""Small factors: products read half precision and bytes as they are, instead of a copy in the dtype of the result.
+
+Where a device multiplies half precision in float32, factors that are read many times are converted once instead, by the
+kernels that make them or by one of their own, and so is the result by the kernel that goes on with it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.backends.registry import capabilities
@@ -10,22 +15,33 @@ from tensorframe.dtypes import FLOAT, INTEGER, NARROW, DType, float32
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.elementwise import CAST
 from tensorframe.rewrite.engine import Builder, rewrite, rule
 
 # Rows or columns up to which a product takes as long as reading its larger factor.
 _FEW = 16
+# Parts of a tensor of which one is a factor, up to which all of it is converted: the others are factors, too.
+_PARTS = 4
+# Bytes of a converted factor up to which it may take memory beside the factor itself.
+_LARGEST = 1 << 25
 
 
 def read_as_they_are(roots: Sequence[Node]) -> list[Node]:
     """Return the roots of a graph whose products take in casts that lose nothing, where the device converts itself."""
     if not any(_concerns(node) for node in reachable(roots)):
         return list(roots)
-    return rewrite(roots, (take_in_casts,))
+    return rewrite(roots, (take_in_casts, convert_once))
 
 
 def _concerns(node: Node) -> bool:
-    return node.storage is None and node.op is MATMUL and not node.attrs
+    if node.storage is not None:
+        return False
+    return (node.op is MATMUL and not node.attrs) or _is_half_convolution(node)
+
+
+def _is_half_convolution(node: Node) -> bool:
+    return node.op is CONVOLUTION and node.dtype in NARROW
 
 
 @rule(lambda op: op is MATMUL)
@@ -37,10 +53,43 @@ def take_in_casts(node: Node, build: Builder) -> Node | None:
     if node.dtype.itemsize > float32.itemsize:
         return None
     factors = tuple([_before_cast(factor, able, build) or factor for factor in node.inputs])
-    if factors == node.inputs or not _agree([factor.dtype for factor in factors], node.dtype):
+    dtypes = [factor.dtype for factor in factors]
+    if factors == node.inputs or not _agree(dtypes, node.dtype):
+        return None
+    if NARROW.issuperset(dtypes) and _converts_once(node, able):
         return None
     like = (node.shape, node.dtype, node.device)
     return build.make(MATMUL, factors, (node.dtype,), *like, node)
+
+
+@rule(lambda op: op in (MATMUL, CONVOLUTION))
+def convert_once(node: Node, build: Builder) -> Node | None:
+    """A product of half precision is one of float32, rounded."""
+    is_half = node.dtype in NARROW and all(source.dtype == node.dtype for source in node.inputs)
+    if not is_half or not _converts_once(node, capabilities(node.device)):
+        return None
+    wide = tuple([_widened(source, build, node) for source in node.inputs])
+    result = build.make(node.op, wide, node.attrs, node.shape, float32, node.device, node)
+    return build.make(CAST, (result,), (node.dtype,), node.shape, node.dtype, node.device, node)
+
+
+def _widened(factor: Node, build: Builder, like: Node) -> Node:
+    """Return a factor in float32, converted as it lies: a kernel that turned it would write from place to place."""
+    if factor.storage is None and factor.op.kind is Kind.VIEW and factor.op.alias:
+        (source, *others) = factor.inputs
+        if not others and prod(source.shape) <= _PARTS * prod(factor.shape):
+            inner = _widened(source, build, like)
+            return build.make(
+                factor.op, (inner,), factor.attrs, factor.shape, float32, factor.device, factor
+            )
+    return build.make(CAST, (factor,), (float32,), factor.shape, float32, factor.device, like)
+
+
+def _converts_once(node: Node, able: Capabilities) -> bool:
+    """Whether a product of the host, by BLAS or tiles of float32, reads both factors often, and they are not large."""
+    if not able.host_memory or (node.op is MATMUL and (node.attrs or _is_thin(node))):
+        return False
+    return all(4 * prod(source.shape) <= _LARGEST for source in node.inputs)
 
 
 def _is_thin(node: Node) -> bool:

@@ -1,17 +1,12 @@
-"""Kernels as LLVM text: NumPy's values on every special operand, and vector code."""
+"""Kernels as LLVM text: NumPy's values on every special operand, arguments and memory."""
 
-import re
 from dataclasses import replace
 
-import ml_dtypes
 import numpy as np
 import pytest
 
-import tensorframe as tfr
-from tensorframe.codegen.llvm import statements
 from tensorframe.kernel.ir import (
     INDEX,
-    START,
     Allocate,
     Buffer,
     If,
@@ -20,23 +15,16 @@ from tensorframe.kernel.ir import (
     Role,
     Set,
     Store,
-    StreamingStore,
     apply,
     argument,
     index,
-    literal,
     load,
     variable,
 )
 from tensorframe.kernel.ir.formula import (
-    bitcast,
     cast,
     fma,
-    maximum,
-    multiply_high,
-    rint,
     sqrt,
-    where,
 )
 from tensorframe.kernel.ir.interpret import FUNCTIONS
 from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
@@ -55,61 +43,21 @@ from tests.backends.kernels import (
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
-from tensorframe.backends.llvm.compile import optimised
 from tensorframe.backends.llvm.functions import kernel_function
 from tensorframe.backends.llvm.target import target
-
-FLOATS = ["float32", "float64"]
-SIGNED = ["int8", "int16", "int32", "int64"]
-UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
-INTEGERS = SIGNED + UNSIGNED
-COUNT = argument("count")
-
-
-def number(value, dtype):
-    return literal(value, np.dtype(dtype))
-
-
-def size(value):
-    return literal(value, INDEX)
-
-
-def floats(dtype):
-    info = np.finfo(dtype)
-    magnitudes = [0.0, 0.5, 1.0, 1.5, 2.5, 3.0, 7.25, 1e5, np.inf, np.nan]
-    magnitudes += [float(info.max), float(info.tiny), float(info.smallest_subnormal), 2.0**31]
-    return np.array(magnitudes + [-one for one in magnitudes], dtype)
-
-
-def integers(dtype):
-    info = np.iinfo(dtype)
-    return np.array([0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.min, info.min + 1], dtype)
-
-
-def same(found, expected):
-    """Equal bit by bit, but for the bits of NaN."""
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
-    if found.dtype.kind == "f":
-        numbers = ~np.isnan(expected)
-        np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
-
-
-def operands_of(dtype):
-    if np.dtype(dtype) == bool:
-        return np.array([False, True])
-    return floats(dtype) if dtype in FLOATS else integers(dtype)
-
-
-# LLVM's passes make vectors of loops over elements, or they are printed as vectors: that compiles anywhere
-_MASKS = frozenset({"+avx512vl", "+avx512bw", "+avx512dq", "+fma"})
-MACHINES = {
-    "elements": replace(target(), features=target().features - _MASKS),
-    "vectors": replace(
-        target(), triple="x86_64-unknown-linux-gnu", features=target().features | _MASKS
-    ),
-}
-assert [one.has_masks for one in MACHINES.values()] == [False, True]
+from tests.backends.llvm_values import (
+    COUNT,
+    F4,
+    FLOATS,
+    INTEGERS,
+    MACHINES,
+    SIGNED,
+    integers,
+    number,
+    operands_of,
+    same,
+    size,
+)
 
 CONVERSIONS = {"cast", "bitcast", "to_index", "from_index"}
 COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
@@ -199,109 +147,6 @@ def test_constants_are_divided_and_shifted_by_as_variables_are(dtype):
     for (name, one), given in zip(cases, found, strict=True):
         with np.errstate(all="ignore"):
             same(given, np.asarray(FUNCTIONS[name](x, np.full_like(x, one))))
-
-
-@pytest.mark.parametrize("source", [*INTEGERS, *FLOATS, "bool"])
-def test_conversions_by_value(source):
-    results = [*INTEGERS, *FLOATS, "bool"]
-    fractions = np.array([0.0, -0.0, 0.75, 1.0, 2.5, 99.99, 127.0], np.float64)
-    x = fractions.astype(source) if source in FLOATS else operands_of(source)
-    calls = [(result, lambda a, to=result: cast(a, np.dtype(to))) for result in results]
-    for machine in MACHINES.values():
-        for found, wanted in zip(evaluate(calls, x, machine=machine), results, strict=True):
-            same(found, x.astype(wanted))
-
-
-@pytest.mark.parametrize("source", FLOATS)
-def test_floats_reach_the_ends_of_integer_ranges(source):
-    gap = 2.0 ** (24 if source == "float32" else 53)
-    for wanted in INTEGERS:
-        info = np.iinfo(wanted)
-        largest = float(info.max) if info.max < gap else float(info.max + 1) * (1 - 1 / gap)
-        x = np.array([info.min, largest, -0.5], source)
-        (found,) = evaluate([(wanted, lambda a, to=wanted: cast(a, np.dtype(to)))], x)
-        same(found, x.astype(wanted))
-
-
-@pytest.mark.parametrize("source", FLOATS)
-def test_what_fits_into_no_integer_spoils_nothing(source):
-    x = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 5.0], source)
-    for wanted in map(np.dtype, INTEGERS):
-
-        def guarded(a, to=wanted):
-            return where(abs(a) < 100.0, cast(a, to), literal(7, to))
-
-        (found,) = evaluate([(wanted, guarded)], x)
-        assert found.tolist() == [7, 7, 7, 7, 7, 5]
-
-
-def test_conversions_by_bits():
-    x, y = floats("float32"), floats("float64")
-    i4, u4, f4, i8, u8, f8 = map(np.dtype, ("i4", "u4", "f4", "i8", "u8", "f8"))
-    calls = [
-        (i4, lambda a, b: bitcast(a, i4)),
-        (u4, lambda a, b: bitcast(a, u4)),
-        (f4, lambda a, b: bitcast(bitcast(a, i4), f4)),
-        (i8, lambda a, b: bitcast(b, i8)),
-        (u8, lambda a, b: bitcast(bitcast(b, i8), u8)),
-        (f8, lambda a, b: bitcast(bitcast(b, u8), f8)),
-    ]
-    for found, wanted in zip(evaluate(calls, x, y), [x, x, x, y, y, y], strict=True):
-        np.testing.assert_array_equal(found.view("i1"), wanted.view("i1"))
-
-
-HALVES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
-F4 = np.dtype(np.float32)
-
-
-def without_half(machine):
-    """A machine that does not convert half precision itself."""
-    return replace(machine, triple="x86_64", features=machine.features - {"+f16c"})
-
-
-HALF_MACHINES = {
-    **MACHINES,
-    "elements by bits": without_half(MACHINES["elements"]),
-    "vectors by bits": without_half(MACHINES["vectors"]),
-}
-
-
-@pytest.mark.parametrize("machine", HALF_MACHINES)
-@pytest.mark.parametrize("name", HALVES)
-def test_every_half_precision_number(name, machine):
-    machine = HALF_MACHINES[machine]
-    every = np.arange(1 << 16, dtype=np.uint16).view(HALVES[name])
-    (wide,) = evaluate([(F4, lambda a: cast(a, F4))], every, machine=machine)
-    same(wide, every.astype(np.float32))
-    (back,) = evaluate([(HALVES[name], lambda a: cast(a, HALVES[name]))], wide, machine=machine)
-    same(back.astype(np.float32), wide)
-
-
-@pytest.mark.parametrize("machine", HALF_MACHINES)
-@pytest.mark.parametrize("name", HALVES)
-def test_rounding_to_half_precision(name, machine):
-    every = np.arange(1 << 16, dtype=np.uint16).view(HALVES[name]).astype(np.float32)
-    finite = np.unique(every[np.isfinite(every)])
-    between = ((finite[1:].astype(np.float64) + finite[:-1]) / 2).astype(np.float32)
-    beyond = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 65519.0, 65520.0, 1e-45], np.float32)
-    x = np.concatenate(
-        [
-            between,
-            np.nextafter(between, np.float32(0)),
-            np.nextafter(between, np.float32(9e9)),
-            beyond,
-        ]
-    )
-    half = HALVES[name]
-    stored, rounded = evaluate(
-        [(half, lambda a: cast(a, half)), (F4, lambda a: cast(cast(a, half), F4))],
-        x,
-        machine=HALF_MACHINES[machine],
-    )
-    with np.errstate(all="ignore"):
-        expected = x.astype(half).astype(np.float32)
-    same(stored.astype(np.float32), expected)
-    same(rounded, expected)
 
 
 def test_arguments_out_of_slots():
@@ -413,142 +258,3 @@ def test_a_variable_of_a_loop_within_a_choice_is_the_loops_own():
     given, found = np.array([3, 20, 7]), np.zeros(6, np.int64)
     kernel_function(*named(kernel(body, [x], [y]))).call(0, 3, slots(given, found), b"")
     assert found.tolist() == [4, 4, 0, 0, 7, 7]
-
-
-def machine_code(name, source):
-    return str(optimised(source))
-
-
-def test_many_operands_become_vector_code_without_checks():
-    outputs = [
-        ("float32", lambda *given: sum(given[1:], given[0]) * given[0]),
-        ("float32", lambda a, b, *rest: maximum(a, b)),
-        ("bool", lambda a, b, *rest: a < b),
-        (
-            HALVES["float16"],
-            lambda a, b, c, d, *rest: cast(where(c < d, fma(a, b, c), d), HALVES["float16"]),
-        ),
-    ]
-    code = machine_code(*text(outputs, ["float32"] * 12, machine=MACHINES["elements"]))
-    assert "memcheck" not in code
-    assert len(re.findall(r"load <\d+ x float>", code)) >= 12
-
-
-I4, I8 = np.dtype("i4"), np.dtype("i8")
-
-
-@pytest.mark.parametrize(
-    ("expression", "source", "vector"),
-    [
-        (lambda a: cast(cast(a, I4), F4), "float32", r"fptosi <\d+ x float>"),
-        (lambda a: cast(cast(a, I8), a.dtype), "float64", r"fptosi <\d+ x double>"),
-        (lambda a: maximum(a, a * a), "float32", r"llvm\.maximum\.v\d+f32"),
-        (lambda a: rint(sqrt(a)), "float64", r"llvm\.rint\.v\d+f64"),
-        (lambda a: a * a, "int32", r"mul <\d+ x i32>"),
-        (lambda a: multiply_high(a, a), "uint32", r"mul (nuw )?(nsw )?<\d+ x i64>"),
-        (lambda a: a + (a << a), "int8", r"shl <\d+ x i8>"),
-        (lambda a: a + a, "int32", r"(add|shl) <\d+ x i32>"),
-        (lambda a: bitcast(bitcast(a, I4) << 23, F4), "float32", r"shl <\d+ x i32>"),
-        (lambda a: cast(a, F4), "float16", r"load <\d+ x (half|i16)>"),
-        (lambda a: cast(a, F4), "bfloat16", r"load <\d+ x i16>"),
-    ],
-)
-def test_vector_code(expression, source, vector):
-    dtype = HALVES.get(source, np.dtype(source))
-    gives = "float32" if source in HALVES else source
-    for machine in MACHINES.values():
-        code = machine_code(*text([(gives, expression)], [dtype], machine=machine))
-        assert re.search(vector, code), code
-
-
-def test_sums_in_lanes_are_vector_code():
-    x, y = operand(0, "float32"), result(0, "float64")
-    total, largest, value = (variable(name, y.dtype) for name in ("total", "largest", "value"))
-    body = [
-        Set(total, number(0.0, "float64")),
-        Set(largest, number(-np.inf, "float64")),
-        over(
-            Let(value, cast(load(x, I), y.dtype)),
-            Set(total, apply("accumulate_add", total, value)),
-            Set(largest, maximum(largest, value)),
-        ),
-        Store(y, size(0), total),
-        Store(y, size(1), largest),
-    ]
-    for machine in MACHINES.values():
-        code = machine_code(*named(kernel(body, [x], [y]), machine=machine))
-        assert re.search(r"fadd <\d+ x double>", code)
-        assert re.search(r"llvm\.maximum\.v\d+f64", code)
-
-
-def test_no_instruction_may_be_reordered():
-    expressions = [
-        ("float32", lambda a, b: fma(a, b, a) + a * b - a / b + maximum(a, sqrt(b))),
-        ("float32", lambda a, b: apply("accumulate_add", a, b)),
-        ("float32", lambda a, b: apply("accumulate_multiply", a, b)),
-    ]
-    _, source = text(expressions, ["float32", "float32"], machine=MACHINES["elements"])
-    flags = ("fast", "reassoc", "contract", "nnan", "ninf", "nsz", "arcp", "afn")
-    assert not [one for one in flags if re.search(rf"\b{one}\b", source)]
-
-
-def test_long_loops_compute_several_vectors_in_turns(monkeypatch):
-    one = elementwise([("float64", lambda a, b: a / b)], ["float64", "float64"], long=True)
-    found = {}
-    for vectors in (1, 4):
-        monkeypatch.setattr(statements, "INTERLEAVED", vectors)
-        module = machine_code(*named(one, machine=MACHINES["elements"]))
-        loop = module[module.index("vector.body:") :]
-        found[vectors] = loop[: loop.index("\n\n")].count("fdiv <")
-    assert found == {1: 1, 4: 4}
-
-
-def test_heavy_loops_over_many_elements_are_long():
-    many, few = (tfr.asarray(np.ones((300, n)), device="llvm").T for n in (1000, 10))
-    heavy, light = tfr.exp(many + 1.0), many + 1.0
-    assert "interleave()" in str(heavy.explain(source=True))
-    assert "interleave()" not in str(light.explain(source=True))
-    rows = tfr.exp(few[:5] + 1.0)
-    assert "interleave()" not in str(rows.explain(source=True))
-
-
-def test_streams_of_any_place_and_length():
-    x, y = operand(0, "float32"), result(0, "float32")
-    scratch, j = Buffer("w0", F4, Role.SCRATCH), index("j")
-    body = [
-        Allocate(scratch, COUNT),
-        Loop(j, size(0), COUNT, (Store(scratch, j, load(x, j)),)),
-        StreamingStore(y, START, scratch, COUNT),
-    ]
-    function = kernel_function(*named(kernel(body, [x], [y], sizes=[COUNT])))
-    given = np.arange(1, 200, dtype=np.float32)
-    for start in range(40):
-        for count in (0, 1, 3, 15, 16, 17, 31, 32, 33, 100):
-            found = np.zeros(200, np.float32)
-            function.call(start, start, slots(given, found), np.uint64(count).tobytes())
-            expected = np.zeros(200, np.float32)
-            expected[start : start + count] = given[:count]
-            assert np.array_equal(found, expected)
-
-
-@pytest.mark.parametrize(
-    ("triple", "has", "lacks"),
-    [
-        ("x86_64-unknown-linux-gnu", ["@aligned_alloc", "@free", "sfence"], ["_malloc"]),
-        ("x86_64-pc-windows-msvc", ["@_aligned_malloc", "@_aligned_free", "sfence"], ["@free"]),
-        ("aarch64-apple-darwin", ["@aligned_alloc", "@free"], ["sfence", "x86"]),
-    ],
-)
-def test_what_belongs_to_other_machines(triple, has, lacks):
-    """Their text is as good as this machine's can tell: LLVM reads and verifies it."""
-    import llvmlite.binding as llvm
-
-    scratch = Buffer("w0", F4, Role.SCRATCH)
-    y = result(0, "float32")
-    one = kernel(
-        [Allocate(scratch, COUNT), StreamingStore(y, START, scratch, COUNT)], [], [y], (), [COUNT]
-    )
-    _, source = named(one, machine=replace(target(), triple=triple, features=frozenset()))
-    llvm.parse_assembly(source).verify()
-    assert [name for name in has if name not in source] == []
-    assert [name for name in lacks if name in source] == []

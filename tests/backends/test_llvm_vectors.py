@@ -27,7 +27,7 @@ from tensorframe.kernel.ir import (
 )
 from tensorframe.kernel.ir.formula import cast, where
 from tests.backends.kernels import I, elementwise, kernel, named, operand, over, result, slots
-from tests.backends.test_llvm_text import FLOATS, INTEGERS, MACHINES
+from tests.backends.llvm_values import FLOATS, INTEGERS, MACHINES
 from tests.kernel.interpreted import kernels_of
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")

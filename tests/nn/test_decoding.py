@@ -95,7 +95,7 @@ def test_a_layer_takes_few_kernels_on_devices(device: str) -> None:
 def test_one_position_looks_at_itself(device: str, causal: bool) -> None:
     """Rows of one score, in a plan of their own: no pass goes over them."""
     query, key, value = [normal(1, 2, 1, 4, seed=seed, device=device) for seed in range(3)]
-    attend = tfr.jit(lambda *given: F.scaled_dot_product_attention(*given, is_causal=causal))
+    attend = tfr.jit(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
     np.testing.assert_allclose(attend(query, key, value).numpy(), value.numpy(), rtol=1e-6)
 
 

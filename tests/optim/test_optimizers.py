@@ -262,6 +262,14 @@ def test_what_does_not_fit_changes_nothing(case):
     assert optimizer.step.item() == 0
 
 
+def test_an_optimiser_without_a_rule_is_refused_before_its_first_step():
+    class Unfinished(tfr.optim.Optimizer):
+        pass
+
+    with pytest.raises(TypeError, match=r"abstract method .?rule"):
+        Unfinished(0.1)
+
+
 def test_a_failing_rule_changes_neither_parameters_nor_state():
     class Failing(optim.SGD):
         def rule(self, parameter, *rest):

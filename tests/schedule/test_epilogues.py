@@ -109,7 +109,11 @@ def test_what_is_done_to_a_product_is_part_of_its_step(name: str, device: str) -
 )
 def test_every_dtype_has_epilogues(dtype: str) -> None:
     found = EPILOGUES["residual"](*operands(dtype=dtype))
-    assert len(steps(plan_of(found))) == 1
+    converted = (
+        [["cast"]] * 2 if dtype == "float16" else []
+    )  # half precision is multiplied in float32
+    *before, _ = steps(plan_of(found))
+    assert before == converted
     x, w, b, r = [operand.numpy() for operand in operands(dtype=dtype)]
     np.testing.assert_array_equal(found.numpy(), (x @ w + b) * np.asarray(2, dtype) + r)
 

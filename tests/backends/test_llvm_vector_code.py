@@ -1,0 +1,199 @@
+"""Machine code of kernels as LLVM text: vectors, sums in lanes, streams, and what processors have."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.codegen.llvm import statements
+from tensorframe.kernel.ir import (
+    START,
+    Allocate,
+    Buffer,
+    Let,
+    Loop,
+    Role,
+    Set,
+    Store,
+    StreamingStore,
+    apply,
+    index,
+    load,
+    variable,
+)
+from tensorframe.kernel.ir.formula import (
+    bitcast,
+    cast,
+    fma,
+    maximum,
+    multiply_high,
+    rint,
+    sqrt,
+    where,
+)
+from tests.backends.kernels import (
+    I,
+    elementwise,
+    kernel,
+    named,
+    operand,
+    over,
+    result,
+    slots,
+    text,
+)
+
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
+
+from tensorframe.backends.llvm.compile import optimised
+from tensorframe.backends.llvm.functions import kernel_function
+from tensorframe.backends.llvm.target import target
+from tests.backends.llvm_values import (
+    COUNT,
+    F4,
+    HALVES,
+    MACHINES,
+    number,
+    size,
+)
+
+
+def machine_code(name, source):
+    return str(optimised(source))
+
+
+def test_many_operands_become_vector_code_without_checks():
+    outputs = [
+        ("float32", lambda *given: sum(given[1:], given[0]) * given[0]),
+        ("float32", lambda a, b, *rest: maximum(a, b)),
+        ("bool", lambda a, b, *rest: a < b),
+        (
+            HALVES["float16"],
+            lambda a, b, c, d, *rest: cast(where(c < d, fma(a, b, c), d), HALVES["float16"]),
+        ),
+    ]
+    code = machine_code(*text(outputs, ["float32"] * 12, machine=MACHINES["elements"]))
+    assert "memcheck" not in code
+    assert len(re.findall(r"load <\d+ x float>", code)) >= 12
+
+
+I4, I8 = np.dtype("i4"), np.dtype("i8")
+
+
+@pytest.mark.parametrize(
+    ("expression", "source", "vector"),
+    [
+        (lambda a: cast(cast(a, I4), F4), "float32", r"fptosi <\d+ x float>"),
+        (lambda a: cast(cast(a, I8), a.dtype), "float64", r"fptosi <\d+ x double>"),
+        (lambda a: maximum(a, a * a), "float32", r"llvm\.maximum\.v\d+f32"),
+        (lambda a: rint(sqrt(a)), "float64", r"llvm\.rint\.v\d+f64"),
+        (lambda a: a * a, "int32", r"mul <\d+ x i32>"),
+        (lambda a: multiply_high(a, a), "uint32", r"mul (nuw )?(nsw )?<\d+ x i64>"),
+        (lambda a: a + (a << a), "int8", r"shl <\d+ x i8>"),
+        (lambda a: a + a, "int32", r"(add|shl) <\d+ x i32>"),
+        (lambda a: bitcast(bitcast(a, I4) << 23, F4), "float32", r"shl <\d+ x i32>"),
+        (lambda a: cast(a, F4), "float16", r"load <\d+ x (half|i16)>"),
+        (lambda a: cast(a, F4), "bfloat16", r"load <\d+ x i16>"),
+    ],
+)
+def test_vector_code(expression, source, vector):
+    dtype = HALVES.get(source, np.dtype(source))
+    gives = "float32" if source in HALVES else source
+    for machine in MACHINES.values():
+        code = machine_code(*text([(gives, expression)], [dtype], machine=machine))
+        assert re.search(vector, code), code
+
+
+def test_sums_in_lanes_are_vector_code():
+    x, y = operand(0, "float32"), result(0, "float64")
+    total, largest, value = (variable(name, y.dtype) for name in ("total", "largest", "value"))
+    body = [
+        Set(total, number(0.0, "float64")),
+        Set(largest, number(-np.inf, "float64")),
+        over(
+            Let(value, cast(load(x, I), y.dtype)),
+            Set(total, apply("accumulate_add", total, value)),
+            Set(largest, maximum(largest, value)),
+        ),
+        Store(y, size(0), total),
+        Store(y, size(1), largest),
+    ]
+    for machine in MACHINES.values():
+        code = machine_code(*named(kernel(body, [x], [y]), machine=machine))
+        assert re.search(r"fadd <\d+ x double>", code)
+        assert re.search(r"llvm\.maximum\.v\d+f64", code)
+
+
+def test_no_instruction_may_be_reordered():
+    expressions = [
+        ("float32", lambda a, b: fma(a, b, a) + a * b - a / b + maximum(a, sqrt(b))),
+        ("float32", lambda a, b: apply("accumulate_add", a, b)),
+        ("float32", lambda a, b: apply("accumulate_multiply", a, b)),
+    ]
+    _, source = text(expressions, ["float32", "float32"], machine=MACHINES["elements"])
+    flags = ("fast", "reassoc", "contract", "nnan", "ninf", "nsz", "arcp", "afn")
+    assert not [one for one in flags if re.search(rf"\b{one}\b", source)]
+
+
+def test_long_loops_compute_several_vectors_in_turns(monkeypatch):
+    one = elementwise([("float64", lambda a, b: a / b)], ["float64", "float64"], long=True)
+    found = {}
+    for vectors in (1, 4):
+        monkeypatch.setattr(statements, "INTERLEAVED", vectors)
+        module = machine_code(*named(one, machine=MACHINES["elements"]))
+        loop = module[module.index("vector.body:") :]
+        found[vectors] = loop[: loop.index("\n\n")].count("fdiv <")
+    assert found == {1: 1, 4: 4}
+
+
+def test_heavy_loops_over_many_elements_are_long():
+    many, few = (tfr.asarray(np.ones((300, n)), device="llvm").T for n in (1000, 10))
+    heavy, light = tfr.exp(many + 1.0), many + 1.0
+    assert "interleave()" in str(heavy.explain(source=True))
+    assert "interleave()" not in str(light.explain(source=True))
+    rows = tfr.exp(few[:5] + 1.0)
+    assert "interleave()" not in str(rows.explain(source=True))
+
+
+def test_streams_of_any_place_and_length():
+    x, y = operand(0, "float32"), result(0, "float32")
+    scratch, j = Buffer("w0", F4, Role.SCRATCH), index("j")
+    body = [
+        Allocate(scratch, COUNT),
+        Loop(j, size(0), COUNT, (Store(scratch, j, load(x, j)),)),
+        StreamingStore(y, START, scratch, COUNT),
+    ]
+    function = kernel_function(*named(kernel(body, [x], [y], sizes=[COUNT])))
+    given = np.arange(1, 200, dtype=np.float32)
+    for start in range(40):
+        for count in (0, 1, 3, 15, 16, 17, 31, 32, 33, 100):
+            found = np.zeros(200, np.float32)
+            function.call(start, start, slots(given, found), np.uint64(count).tobytes())
+            expected = np.zeros(200, np.float32)
+            expected[start : start + count] = given[:count]
+            assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("triple", "has", "lacks"),
+    [
+        ("x86_64-unknown-linux-gnu", ["@aligned_alloc", "@free", "sfence"], ["_malloc"]),
+        ("x86_64-pc-windows-msvc", ["@_aligned_malloc", "@_aligned_free", "sfence"], ["@free"]),
+        ("aarch64-apple-darwin", ["@aligned_alloc", "@free"], ["sfence", "x86"]),
+    ],
+)
+def test_what_belongs_to_other_machines(triple, has, lacks):
+    """Their text is as good as this machine's can tell: LLVM reads and verifies it."""
+    import llvmlite.binding as llvm
+
+    scratch = Buffer("w0", F4, Role.SCRATCH)
+    y = result(0, "float32")
+    one = kernel(
+        [Allocate(scratch, COUNT), StreamingStore(y, START, scratch, COUNT)], [], [y], (), [COUNT]
+    )
+    _, source = named(one, machine=replace(target(), triple=triple, features=frozenset()))
+    llvm.parse_assembly(source).verify()
+    assert [name for name in has if name not in source] == []
+    assert [name for name in lacks if name in source] == []
