@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from raising import raised_in
+
 import tensorframe
 from tensorframe import errors
 from tensorframe.testing.stubs import public_names
@@ -71,7 +73,9 @@ def sections(path: str, function: Callable[..., Any], text: str) -> str:
     if result:
         lines.append(f":rtype: {result}")
     raised = _written(text, "Raises") or dict(_raised(text))
-    lines += [f":raises {error}: {sentence}" for error, sentence in raised.items()]
+    for error, messages in raised_in(function).items():
+        raised.setdefault(error, ", or ".join(f"“{message}”" for message in messages))
+    lines += [f":raises {error}: {sentence}".rstrip() for error, sentence in raised.items()]
     parts = ["\n".join(lines)]
     short = path.removeprefix("tensorframe.")
     difference = _differences().get(short)

@@ -190,3 +190,12 @@ def test_sections_of_a_docstring_in_numpydocs_style_become_fields(reference):
     assert ":raises ShapeError: If channels and groups do not divide" in text
     assert "```pycon\n>>> x = tfr.ones((1, 1, 3, 3))" in text
     assert "----" not in text
+
+
+def test_errors_that_a_docstring_does_not_name_are_read_from_the_source(reference):
+    text = reference.entry("tensorframe.split", tfr.split)
+    assert ":raises ShapeError: " in text
+    text = reference.entry("tensorframe.moveaxis", tfr.moveaxis)
+    assert ":raises ShapeError: “" in text
+    text = reference.entry("tensorframe.nn.Embedding", tfr.nn.Embedding)
+    assert ":raises ShapeError: “" in text
