@@ -77,20 +77,6 @@ def test_every_device_gives_the_tokens_of_gpt(device: str) -> None:
         assert needs.total <= most <= 1.05 * needs.total + 2 * MIB
 
 
-def test_logits_of_gpt_with_a_cache_are_those_without() -> None:
-    model = made("gpt2")
-    ids = np.random.default_rng(1).integers(0, 61, (2, 30)).astype(np.int32)
-    whole = model(tfr.asarray(ids)).numpy()
-    cache = model.new_cache(2, 40)
-    for begin, end in ((0, 11), (11, 12), (12, 30)):
-        offsets = tfr.asarray(np.array(cache.lengths, np.int32))
-        part = model(tfr.asarray(ids[:, begin:end]), cache, offsets, cache.reach(end - begin))
-        np.testing.assert_allclose(
-            part.numpy(), whole[:, begin:end], rtol=1e-5, atol=1e-5 * np.abs(whole).max()
-        )
-        cache.advance([end - begin] * 2)
-
-
 def test_a_window_takes_a_ring_of_memory_and_gives_the_same_tokens() -> None:
     config = {**CONFIGS["mistral"], "max_position_embeddings": 1500, "sliding_window": 200}
     model = Llama(config)
