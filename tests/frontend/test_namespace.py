@@ -53,6 +53,7 @@ OTHERS = {
     "dtypes",
     "errors",
     "exceptions",
+    "extensions",
     "fft",
     "lib",
     "linalg",

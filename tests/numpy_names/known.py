@@ -19,7 +19,7 @@ KNOWN = {
         percentile: assert not
         quantile: assert not
     """,
-    "elements have one order to all who look, C": """
+    "the order in memory is always C, and cannot be seen": """
         ascontiguousarray: x.flags['F | np.may_share_memory(x, y
         asfortranarray: x.flags['F | y.flags['F | np.may_share_memory(x, y
         ravel: np.ravel(x.T, order='A') | a.ravel(order='K')
@@ -28,7 +28,7 @@ KNOWN = {
         atleast_1d: np.atleast_1d(x) is x
         atleast_2d: np.atleast_2d(x).base is x
     """,
-    "nobody writes to a tensor's memory from outside": """
+    "a tensor's memory is read-only for others": """
         copy: b.flags["WRITEABLE"]
         require: x.flags | y = np.require | y.flags
     """,
@@ -36,30 +36,30 @@ KNOWN = {
         corrcoef: xarr | R1 | yarr | R2 | R3
         poly: np.poly((np.random
     """,
-    "how long something took": """
+    "measured times": """
         std: print(f'Percentage execution time
         var: print(f'Percentage execution time
     """,
-    "what NumPy finds in memory that is not filled; here it is zeros": """
+    "uninitialised memory; here it is zeros": """
         empty: np.empty([2, 2]
         empty_like: np.empty_like(a)
     """,
-    "elements of tensors are tensors, and their text says so": """
+    "elements of tensors are tensors, and print as such": """
         arange: print(x2)
         array_repr: np.array_repr(np.array([
         bitwise_left_shift: print(a, type(a)) | print(b, type(b))
         vectorize: type(out[0])
     """,
-    "integers take the dtype of floats that they meet": """
+    "integers promote to the dtype of floats beside them": """
         can_cast: np.can_cast('i8', 'f4')
         promote_types: np.promote_types('i8', 'f4') | np.promote_types('>i8', '<c8')
         result_type: np.result_type('i4', 'c8')
     """,
-    "distinct values come in order, and so do the parts of a partition": """
+    "distinct values are sorted, and so are the parts of a partition": """
         partition: p2
         unique_values: np.unique_values([1, 1, 2])
     """,
-    "a step is not rounded before it is counted in": """
+    "`arange` of integers does not round a step that is none": """
         arange: np.arange(0, 5, 0.5, dtype=int) | np.arange(-3, 3, 0.5, dtype=int)
     """,
     "`asarray` and `linalg` make tensors of numbers, or raise": """

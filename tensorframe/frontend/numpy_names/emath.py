@@ -58,21 +58,13 @@ def log(x: Any) -> Tensor:
     return _of_one("log", _negative, x)
 
 
-def _of_base(base: Any, x: Any) -> Tensor:
-    return log(x) / log(base)
-
-
 def log2(x: Any) -> Tensor:
     """Logarithms to base 2; complex if an element is negative.
 
     >>> tfr.emath.log2(8.0).item()
     3.0
     """
-    (tensor,) = floating(x)
-    wide = _widened(tensor, _negative)
-    return (
-        _of_base(2.0, wide) if wide.dtype in dtypes.COMPLEX else functions.FUNCTIONS["log2"](wide)
-    )
+    return _of_one("log2", _negative, x)
 
 
 def log10(x: Any) -> Tensor:
@@ -81,11 +73,7 @@ def log10(x: Any) -> Tensor:
     >>> tfr.emath.log10(100.0).item()
     2.0
     """
-    (tensor,) = floating(x)
-    wide = _widened(tensor, _negative)
-    return (
-        _of_base(10.0, wide) if wide.dtype in dtypes.COMPLEX else functions.FUNCTIONS["log10"](wide)
-    )
+    return _of_one("log10", _negative, x)
 
 
 def logn(n: Any, x: Any) -> Tensor:
@@ -94,7 +82,7 @@ def logn(n: Any, x: Any) -> Tensor:
     >>> tfr.emath.logn(2, 8.0).item()
     3.0
     """
-    return _of_base(n, x)
+    return log(x) / log(n)
 
 
 def power(x: Any, p: Any) -> Tensor:
