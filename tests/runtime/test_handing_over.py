@@ -44,6 +44,25 @@ def test_computing_waits_and_reading_does(queue):
     assert high.is_ready
 
 
+def test_a_result_that_is_there_waits_for_none_that_came_later(queue):
+    early = (operand(queue) + 1).compute(wait=False)
+    late = (operand(queue) + 2).compute(wait=False)
+    for _ in range(2):
+        early.compute()
+        assert early.is_ready
+        assert not late.is_ready
+        assert len(queue.given) == 1
+
+
+def test_what_is_lost_with_its_device_does_not_open_it_again(queue):
+    y = (operand(queue) + 1).compute(wait=False)
+    tfr.backends.close("late")
+    assert y.is_ready
+    assert not tfr.backends.is_open("late")
+    with pytest.raises(DeviceError, match="was closed"):
+        y.numpy()
+
+
 def test_synchronize_waits_for_one_device_or_all(queue):
     for devices in (("late",), ()):
         y = (operand(queue) - 1).compute(wait=False)

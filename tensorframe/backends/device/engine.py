@@ -213,9 +213,9 @@ class KernelBackend(Backend):
 
     def hand_over(self, storage: Storage, step: str, location: str | None) -> None:
         """Have the device begin, and promise that these values will be there, unless that is promised already."""
-        open_device = self.open_device(storage.device)
         blocks = [block for block in _blocks(storage) if block.promise is None]
-        if blocks:
+        if blocks and self.is_open(storage.device):  # else their values are lost, as reading them says
+            open_device = self.open_device(storage.device)
             with open_device.queue.lock:
                 promise = Promise(open_device.queue.mark(), step, location)
                 open_device.promises.add(promise)
@@ -224,6 +224,8 @@ class KernelBackend(Backend):
 
     def wait_for(self, storage: Storage) -> None:
         """Wait for what was promised; raise what went wrong instead."""
+        if not self.is_open(storage.device):
+            return  # it is lost, as reading it says
         open_device = self.open_device(storage.device)
         with open_device.queue.lock:
             for block in _blocks(storage):
@@ -234,6 +236,8 @@ class KernelBackend(Backend):
     def is_done(self, storage: Storage) -> bool:
         """Whether the device has done what gives these values."""
         self.hand_over(storage, "", None)  # from now on, where nobody has asked yet
+        if not self.is_open(storage.device):
+            return True  # it is lost
         with self.open_device(storage.device).queue.lock:
             return all(
                 block.promise is None or block.promise.is_done() for block in _blocks(storage)

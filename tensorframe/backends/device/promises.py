@@ -94,6 +94,8 @@ class Outstanding:
 
     def settle(self, last: Promise | None = None) -> None:
         """Wait for all of them, or up to one; those that fail know it afterwards."""
+        if last is not None and last not in self._promises:
+            return  # it is settled, and what came later is not waited for
         while self._promises:
             promise = self._promises.pop(0)
             self._settle(promise)
