@@ -171,13 +171,19 @@ def test_launches_are_few_and_a_table_is_written_once(device, monkeypatch):
     monkeypatch.setattr(queue, "write", lambda *given: (writes.append(given[2]), write(*given)))
     spectrum = tfr.fft.fft(x).compute()
     assert len(launches) == 1
-    assert [data.nbytes for data in writes] == [154 * 8]
+    # tables of other tests' transforms may be there
+    assert [data.nbytes for data in writes] in ([], [154 * 8])
+    writes.clear()
     back = tfr.fft.ifft(spectrum[:3]).compute()
     assert back.shape == (3, 154)
-    assert (len(launches), len(writes)) == (2, 1)
+    assert (len(launches), writes) == (2, [])
     tfr.fft.fft(long).compute()  # two launches, whose columns have roots of their own
     assert len(launches) == 4
-    assert sorted(data.nbytes for data in writes[1:]) == [65 * 8, 77 * 8, 5005 * 8]
+    assert {data.nbytes for data in writes} <= {65 * 8, 77 * 8, 5005 * 8}
+    assert 5005 * 8 in {data.nbytes for data in writes}
+    writes.clear()
+    tfr.fft.ifft(long).compute()
+    assert (len(launches), writes) == (6, [])
 
 
 def test_radices_are_factors_and_launches_fit():

@@ -214,7 +214,9 @@ class KernelBackend(Backend):
     def hand_over(self, storage: Storage, step: str, location: str | None) -> None:
         """Have the device begin, and promise that these values will be there, unless that is promised already."""
         blocks = [block for block in _blocks(storage) if block.promise is None]
-        if blocks and self.is_open(storage.device):  # else their values are lost, as reading them says
+        if blocks and self.is_open(
+            storage.device
+        ):  # else their values are lost, as reading them says
             open_device = self.open_device(storage.device)
             with open_device.queue.lock:
                 promise = Promise(open_device.queue.mark(), step, location)
