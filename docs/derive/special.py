@@ -185,6 +185,17 @@ def largest_error(piece: Piece, known: list[float]) -> float:
     return float(worst)
 
 
+def gauss(count: int) -> list[tuple[float, float]]:
+    """Return the nodes and weights of the Gauss-Legendre rule on the interval from 0 to 1."""
+    pairs = []
+    for index in range(count):
+        guess = mp.cos(mp.pi * (index + mpf(3) / 4) / (count + mpf(1) / 2))
+        x = mp.findroot(lambda t: mp.legendre(count, t), guess)
+        slope = count * (x * mp.legendre(count, x) - mp.legendre(count - 1, x)) / (x * x - 1)
+        pairs.append((float((1 + x) / 2), float(1 / ((1 - x * x) * slope * slope))))
+    return sorted(pairs)
+
+
 def main() -> None:
     """Print the module."""
     title = "Polynomials of special functions, by docs/derive/special.py: in t from -1 to 1, the highest power first."
@@ -197,6 +208,8 @@ def main() -> None:
         numbers = ", ".join(map(repr, solved))
         lines += ["", f"# {piece.meaning}, {interval}"]
         lines.append(f"{piece.name} = (({piece.low!r}, {piece.high!r}), ({numbers}))")
+    rule = "nodes and weights of the Gauss-Legendre rule of 32 points, from 0 to 1 (DLMF 3.5.5)"
+    lines += ["", f"# {rule}", "GAUSS = (", *[f"    {pair!r}," for pair in gauss(32)], ")"]
     sys.stdout.write("\n".join([*lines, ""]))
 
 

@@ -12,6 +12,7 @@ from tensorframe.graph.op import Op
 from tensorframe.ops import special as rows
 
 __all__ = [
+    "betainc",
     "cbrt",
     "digamma",
     "entr",
@@ -23,6 +24,8 @@ __all__ = [
     "expit",
     "expm1",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "i0",
     "i0e",
@@ -57,11 +60,14 @@ def _function(op: Op) -> Function:
     return public
 
 
+betainc = _function(rows.BETAINC)
 digamma = psi = _function(rows.DIGAMMA)
 entr = _function(rows.ENTR)
 erfcinv = _function(rows.ERFCINV)
 erfinv = _function(rows.ERFINV)
 gamma = _function(rows.GAMMA)
+gammainc = _function(rows.GAMMAINC)
+gammaincc = _function(rows.GAMMAINCC)
 gammaln = lgamma = _function(rows.GAMMALN)
 i0 = _function(rows.I0)
 i0e = _function(rows.I0E)

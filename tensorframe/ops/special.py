@@ -13,6 +13,7 @@ from math import sqrt as sqrt_of
 from typing import Any
 
 from tensorframe.dtypes import FLOAT
+from tensorframe.errors import GradientError
 from tensorframe.graph.op import FULL, Op, same
 from tensorframe.ops.derivatives import partials
 from tensorframe.ops.elementwise import core, row
@@ -34,9 +35,9 @@ from tensorframe.ops.term import (
 )
 
 
-def _tabled(name: str, doc: str, **facts: Any) -> Op:
+def _tabled(name: str, doc: str, arity: int = 1, **facts: Any) -> Op:
     """Define a row that is computed in float64."""
-    return core(name, 1, FLOAT, same, doc, in_standard=False, public=False, double=True, precision=FULL, cost=60, **facts)
+    return core(name, arity, FLOAT, same, doc, in_standard=False, public=False, double=True, precision=FULL, **({"cost": 60} | facts))
 
 
 def _written(name: str, expand: Any, doc: str, **facts: Any) -> Op:
@@ -81,6 +82,37 @@ I0 = _tabled("i0", "Modified Bessel function of the first kind, of order 0 (DLMF
 I1 = _tabled("i1", "Modified Bessel function of the first kind, of order 1 (DLMF 10.25).", odd=True, vjp=partials(lambda out, x: _or_half(x, _i0(x) - out / x)), at={0.0: 0.0, -inf: -inf})
 I0E = _tabled("i0e", "exp(-|x|) i0(x), which does not overflow.", vjp=partials(lambda out, x: _i1e(x) - sign(x) * out), at={0.0: 1.0, inf: 0.0})
 I1E = _tabled("i1e", "exp(-|x|) i1(x), which does not overflow.", odd=True, vjp=partials(lambda out, x: _or_half(x, _i0e(x) - out * (sign(x) + 1 / x))), at={0.0: 0.0, inf: 0.0})
+
+
+# --- incomplete functions
+
+
+def _unknown(function: str, operand: str) -> Callable[..., Term]:
+    """Return what says that a derivative is not known, to whoever wants it."""
+
+    def derivative(*_: Any) -> Term:
+        raise GradientError(
+            f"{function}: has no gradient for {operand}: no formula is known in functions that there are",
+            suggestions=(f"tfr.stop_gradient({operand}), where it counts as constant",),
+        )
+
+    return derivative
+
+
+def _power_density(a: Term, x: Term) -> Term:
+    """Return the density of the gamma distribution (DLMF 8.8.13)."""
+    return exp(_product_with(a - 1, log(x), x) - x - call("gammaln", a, attrs=()))
+
+
+def _beta_density(a: Term, b: Term, x: Term) -> Term:
+    """Return the density of the beta distribution."""
+    logarithm = call("gammaln", a + b, attrs=()) - call("gammaln", a, attrs=()) - call("gammaln", b, attrs=())
+    return exp(_product_with(a - 1, log(x), x) + _product_with(b - 1, log1p(-x), x) + logarithm)
+
+
+GAMMAINC = _tabled("gammainc", "Regularised lower incomplete gamma function P(a, x) (DLMF 8.2.4), for a and x that are not negative.", 2, cost=2000, vjp=partials(_unknown("gammainc", "a"), lambda _out, a, x: _power_density(a, x)), at={(1.0, 0.0): 0.0, (1.0, log_of(2)): 0.5, (2.0, inf): 1.0})
+GAMMAINCC = _tabled("gammaincc", "Regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x) (DLMF 8.2.4), as accurate where it is small.", 2, cost=2000, vjp=partials(_unknown("gammaincc", "a"), lambda _out, a, x: -_power_density(a, x)), at={(1.0, 0.0): 1.0, (1.0, log_of(2)): 0.5, (2.0, inf): 0.0})
+BETAINC = _tabled("betainc", "Regularised incomplete beta function I(x; a, b) (DLMF 8.17.2), for x from 0 to 1.", 3, cost=4000, vjp=partials(_unknown("betainc", "a"), _unknown("betainc", "b"), lambda _out, a, b, x: _beta_density(a, b, x)), at={(1.0, 1.0, 0.25): 0.25, (2.0, 2.0, 0.5): 0.5, (1.0, 2.0, 1.0): 1.0})
 
 
 def _product_with(x: Term, logarithm: Term, y: Term) -> Term:

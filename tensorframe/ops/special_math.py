@@ -6,7 +6,7 @@ polynomials are derived by docs/derive/special.py. `m` is what a formula compute
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from math import factorial, inf, nan, pi
 from math import sqrt as sqrt_of
@@ -40,10 +40,10 @@ class Algebra(Protocol):
         """Return a polynomial, whose coefficient of the highest power comes first."""
 
 
-Formula = Callable[[Value, Algebra], Value]
+Formula = Callable[..., Value]  # of operands, and the algebra
 
 
-def _polynomial(x: Value, table: Table, m: Algebra) -> Value:
+def polynomial(x: Value, table: Table, m: Algebra) -> Value:
     """Return the value of a table at x, which is anything outside of its interval."""
     (low, high), coefficients = table
     return m.horner((x - (low + high) / 2) * (2 / (high - low)), coefficients)
@@ -65,15 +65,15 @@ def _is_pole(x: Value, m: Algebra) -> Value:
 def _gammaln_positive(x: Value, m: Algebra) -> Value:
     # below 2.5 by gamma(x + 1) = x gamma(x) (5.5.1)
     z = m.where(x < 0.5, x, m.where(x < 1.5, x - 1, x - 2))
-    near = z * _polynomial(z, tables.NEAR_TWO, m)
+    near = z * polynomial(z, tables.NEAR_TWO, m)
     near = near - m.where(x < 1.5, m.call("log", x), 0) - m.where(x < 0.5, m.call("log1p", x), 0)
     lower, upper = [
-        _polynomial(x, table, m) for table in (tables.ABOVE_TWO, tables.BELOW_EIGHT)
+        polynomial(x, table, m) for table in (tables.ABOVE_TWO, tables.BELOW_EIGHT)
     ]
     middle = (x - 2) * m.where(x < 4.5, lower, upper)
     # 5.11.1
     large = m.call("maximum", x, 8.0)
-    rest = _polynomial(1 / (large * large), tables.STIRLING, m) / large
+    rest = polynomial(1 / (large * large), tables.STIRLING, m) / large
     far = (large - 0.5) * (m.call("log", large) - 1) + (rest + (_HALF_LOG_2_PI - 0.5))
     return m.where(x < 2.5, near, m.where(x < 8, middle, far))
 
@@ -85,17 +85,22 @@ def _gammaln(x: Value, m: Algebra) -> Value:
     return m.where(m.equal(abs(x), inf), inf, value)
 
 
-def _gamma_positive(x: Value, m: Algebra) -> Value:
+def gamma_below_eight(x: Value, m: Algebra) -> Value:
+    """Return gamma of numbers from 0 to 8."""
     nearest = m.call("round", m.call("minimum", x, 8.0))
     z = m.where(x < 0.5, x, m.where(x < 1.5, x - 1, x - nearest))
-    value = _polynomial(z, tables.GAMMA, m)
+    value = polynomial(z, tables.GAMMA, m)
     for step in range(1, 7):  # gamma(x) = (x - 1) gamma(x - 1)
         value = value * m.where(nearest > step + 1.5, x - step, 1)
-    value = value / m.where(x < 1.5, x, 1) / m.where(x < 0.5, x + 1, 1)
+    return value / m.where(x < 1.5, x, 1) / m.where(x < 0.5, x + 1, 1)
+
+
+def _gamma_positive(x: Value, m: Algebra) -> Value:
+    value = gamma_below_eight(x, m)
     large = m.call("minimum", m.call("maximum", x, 8.0), 180.0)
     # 5.11.3, half of the power at a time: all of it overflows before the product does
     half = m.call("pow", large, large * 0.5 - 0.25)
-    rest = m.call("exp", _polynomial(1 / (large * large), tables.STIRLING, m) / large)
+    rest = m.call("exp", polynomial(1 / (large * large), tables.STIRLING, m) / large)
     far = half * m.call("exp", -large) * half * (rest * sqrt_of(2 * pi))
     return m.where(x < 8, value, m.where(x > 172, inf, far))
 
@@ -115,12 +120,12 @@ def _digamma_positive(x: Value, m: Algebra) -> Value:
     below = x < 1
     # digamma(x) = digamma(x + 1) - 1 / x (5.5.2)
     distance = m.where(below, x - (root - 1), x - root) - rest
-    near = distance * _polynomial(m.where(below, x + 1, x), tables.DIGAMMA_NEAR, m)
+    near = distance * polynomial(m.where(below, x + 1, x), tables.DIGAMMA_NEAR, m)
     near = near - m.where(below, 1 / x, 0)
     large = m.call("maximum", x, 2.0)
     inverse = 1 / large
     v = inverse * inverse
-    far = m.call("log", large) - (inverse * 0.5 + v * _polynomial(v, tables.DIGAMMA_FAR, m))  # 5.11.2
+    far = m.call("log", large) - (inverse * 0.5 + v * polynomial(v, tables.DIGAMMA_FAR, m))  # 5.11.2
     return m.where(x < 2, near, far)
 
 
@@ -137,7 +142,7 @@ def _trigamma_positive(x: Value, m: Algebra) -> Value:
     large = m.where(x < 8, x + 8, x)
     inverse = 1 / large
     v = inverse * inverse
-    value = inverse + (v * 0.5 + v * inverse * _polynomial(v, tables.TRIGAMMA_FAR, m))
+    value = inverse + (v * 0.5 + v * inverse * polynomial(v, tables.TRIGAMMA_FAR, m))
     for step in reversed(range(8)):
         term = 1 / (x + step)
         value = value + m.where(x < 8, term * term, 0)
@@ -159,11 +164,11 @@ def _ratio(w: Value, m: Algebra) -> Value:
     root = m.call("sqrt", m.call("maximum", w, 6.25))
     q = 1 / root
     far, farther, farthest = [
-        _polynomial(q, table, m)
+        polynomial(q, table, m)
         for table in (tables.INVERSE_FAR, tables.INVERSE_FARTHER, tables.INVERSE_FARTHEST)
     ]
     far = root * m.where(q < 0.16, farthest, m.where(q < 0.25, farther, far))
-    return m.where(w < 6.25, _polynomial(w, tables.INVERSE_NEAR, m), far)
+    return m.where(w < 6.25, polynomial(w, tables.INVERSE_NEAR, m), far)
 
 
 def _erfinv(x: Value, m: Algebra) -> Value:
@@ -201,7 +206,7 @@ def _bessel(order: int, scaled: bool, x: Value, m: Algebra) -> Value:
     near = m.horner(small * small * 0.25, _SERIES[order])
     near = near if order == 0 else near * (small * 0.5)
     table = tables.BESSEL_0 if order == 0 else tables.BESSEL_1
-    far = _polynomial(8 / large, table, m) / m.call("sqrt", large)
+    far = polynomial(8 / large, table, m) / m.call("sqrt", large)
     if scaled:
         near = near * m.call("exp", -small)
     else:  # half of the exponential at a time: all of it overflows before the product does
@@ -217,7 +222,7 @@ _SERIES = {
 }
 
 # name of a row -> its formula
-FORMULAS: Mapping[str, Formula] = {
+FORMULAS: dict[str, Formula] = {
     "digamma": _digamma,
     "erfcinv": _erfcinv,
     "erfinv": _erfinv,

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.errors import GradientError
 from tensorframe.graph.op import Kind
 from tensorframe.ops import special as rows
 from tensorframe.ops import special_tables as tables
+from tensorframe.ops.special_incomplete import FORMULAS as INCOMPLETE
 from tensorframe.ops.special_math import FORMULAS
 from tests.backends.devices import FOUND, holds
 
@@ -97,6 +99,86 @@ def test_within_4_units_in_the_last_place(name, dtype, device):
     worst = np.argmax(abs(off))
     most = 4 if dtype == "float64" or name in ("entr", "logit") else 0.51
     assert abs(off[worst]) < most, (x[worst], found[worst], off[worst])
+
+
+def gammainc(a, x):
+    return mp.gammainc(a, 0, x, regularized=True)
+
+
+def gammaincc(a, x):
+    return mp.gammainc(a, x, regularized=True)
+
+
+def betainc(a, b, x):
+    return mp.betainc(a, b, 0, x, regularized=True)
+
+
+@cache
+def incomplete_cases(name, dtype):
+    """Shapes of five decades, and arguments in both tails of each; with the exact values."""
+    generator = np.random.default_rng(9)
+    count = 40
+    shapes = [10 ** generator.uniform(-2, 3, count) for _ in range(2)]
+    size = generator.normal(0, 2, count) * (1 / np.sqrt(shapes[0]) + 0.05)
+    if name == "betainc":
+        size = size + generator.normal(0, 2, count) / np.sqrt(shapes[1])
+        odds = shapes[0] / shapes[1] * np.exp(size)
+        operands = [*shapes, odds / (1 + odds)]
+    else:
+        operands = [shapes[0], shapes[0] * np.exp(size)]
+    operands = [operand.astype(dtype) for operand in operands]
+    with mp.workdps(40):
+        rows = zip(*[map(float, operand) for operand in operands], strict=True)
+        exact = [globals()[name](*map(mp.mpf, row)) for row in rows]
+        return operands, np.array([float(value) for value in exact])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", sorted(INCOMPLETE))
+def test_incomplete_functions_lose_no_digits_in_either_tail(name, dtype):
+    operands, exact = incomplete_cases(name, dtype)
+    found = getattr(special, name)(*map(tfr.asarray, operands)).numpy()
+    known = exact > (1e-37 if dtype == "float32" else 1e-290)
+    assert known.sum() > 25
+    off = abs(found - exact)[known] / exact[known]
+    # the exponent of a result is computed to its last place, so a result has as many digits less as that is large
+    limit = 6e-8 if dtype == "float32" else 4e-14 + 4e-16 * abs(np.log(exact[known]))
+    assert (off < limit).all(), (off / limit).max()
+
+
+@pytest.mark.parametrize("name", sorted(INCOMPLETE))
+def test_limits_of_incomplete_functions_are_scipys(name):
+    scipy = pytest.importorskip("scipy.special")
+    shapes = [0.0, -0.0, 1e-5, 0.5, 1.0, 3.0, 1e5, np.inf, np.nan, -1.0]
+    last = [0.0, 1e-10, 0.3, 1.0, 1.5, -0.1, np.nan, np.inf]
+    axes = [shapes, shapes, last] if name == "betainc" else [shapes, last]
+    operands = [grid.ravel() for grid in np.meshgrid(*axes)]
+    expected = getattr(scipy, name)(*operands)
+    found = getattr(special, name)(*map(tfr.asarray, operands)).numpy()
+    # SciPy has ten digits where one shape is tiny beside a large one
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)
+    # what is small keeps its digits where its complement is one
+    assert special.gammaincc(1e-12, 0.5).item() == pytest.approx(5.597735947760775e-13, rel=1e-6)
+
+
+def test_incomplete_functions_have_gradients_for_arguments_and_say_which_they_lack():
+    a, b = (tfr.asarray(np.array(values)) for values in ([0.5, 2.0, 9.0], [1.5, 0.7, 4.0]))
+    x = tfr.asarray(np.array([0.3, 0.8, 0.55]))
+    tfr.check_gradient(lambda x: tfr.sum(special.gammainc(a, x * 5)), x)
+    tfr.check_gradient(lambda x: tfr.sum(special.gammaincc(a, x * 5)), x)
+    tfr.check_gradient(lambda x: tfr.sum(special.betainc(a, b, x)), x)
+    for name, operands in (("gammainc", (a, x)), ("gammaincc", (a, x)), ("betainc", (a, b, x))):
+        with pytest.raises(GradientError, match=f"{name}: has no gradient for a"):
+            tfr.grad(lambda a: tfr.sum(getattr(special, name)(a, *operands[1:])))(a)  # noqa: B023
+    assert special.betainc(2, 3.0, [0.5], out=tfr.zeros(1)).tolist() == [0.6875]
+
+
+@pytest.mark.parametrize("device", FOUND)
+def test_devices_leave_incomplete_functions_to_the_cpu_and_say_so(device):
+    x = tfr.asarray(np.float32([0.5, 2.0]), device=device)
+    with pytest.warns(tfr.errors.FallbackWarning, match="gammainc"):
+        assert special.gammainc(1.0, x).tolist() == pytest.approx([0.39346934, 0.86466472])
+    assert not tfr.backends.supports("gammainc", device, "float32")
 
 
 def test_near_zeros_of_negative_arguments_errors_are_small_beside_what_is_subtracted():
@@ -238,7 +320,7 @@ def test_every_row_with_a_table_has_a_function_and_a_formula():
     named = {
         op.name for op in vars(rows).values() if getattr(op, "kind", None) is Kind.MAP and op.double
     }
-    assert named == set(FORMULAS)
+    assert named == {*FORMULAS, *INCOMPLETE}
     assert named <= set(special.__all__)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from tensorframe.backends.numpy.functions import implementation, spells
 from tensorframe.graph.op import find
-from tensorframe.ops.special_math import FORMULAS, Algebra
+from tensorframe.ops.special_incomplete import FORMULAS as INCOMPLETE
+from tensorframe.ops.special_math import FORMULAS, Algebra, Formula
 
 Array = Any
 
@@ -36,13 +37,15 @@ class _Arrays:
 _ALGEBRA: Algebra = _Arrays()
 
 
-def _register(name: str) -> None:
-    def computed(x: Array) -> Array:
-        wide = np.atleast_1d(np.asarray(x, np.float64))
-        return FORMULAS[name](wide, _ALGEBRA).astype(x.dtype, copy=False).reshape(np.shape(x))
+def _register(name: str, formula: Formula) -> None:
+    def computed(*operands: Array) -> Array:
+        wide = [np.atleast_1d(np.asarray(operand, np.float64)) for operand in operands]
+        shape = np.broadcast_shapes(*map(np.shape, operands))
+        value = formula(*wide, _ALGEBRA)
+        return value.astype(operands[0].dtype, copy=False).reshape(shape)
 
     spells(name)(computed)
 
 
-for _name in FORMULAS:
-    _register(_name)
+for _name, _formula in (FORMULAS | INCOMPLETE).items():
+    _register(_name, _formula)

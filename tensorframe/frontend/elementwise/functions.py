@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorframe import dtypes
 from tensorframe.frontend.dispatch import (
+    apply,
     binary,
     handle_on,
     recorder_of_one,
@@ -51,13 +52,15 @@ def _unchanging(op: Op) -> Callable[..., Tensor]:
 def function_of(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row: what records its op, and sees to options in calls that have any."""
     function: Any
-    names = ["x"] if op.arity == 1 else ["x1", "x2"]
+    names = ["x"] if op.arity == 1 else [f"x{place}" for place in range(1, (op.arity or 0) + 1)]
     kind: Any = Parameter.POSITIONAL_ONLY
     options = OPTIONS
     if op in _NOTHING_OF_REAL:
         function = _unchanging(op)
     elif op.arity == 1:
         function = recorder_of_one(op, None, _with_options)
+    elif op.arity == 3:
+        function = _of_three(op)
     else:
         compare = RECORDERS.get(op.operator or "")
         other = None if compare is None else partial(compare, op)
@@ -74,6 +77,15 @@ def function_of(op: Op) -> Callable[..., Tensor]:
         attach(function, op.numpy or op.name)
     public: Callable[..., Tensor] = function
     return public
+
+
+def _of_three(op: Op) -> Callable[..., Tensor]:
+    def record_three(x1: Any, x2: Any, x3: Any, /, out: Any = None, **options: Any) -> Tensor:
+        if options or out is not None:
+            return _with_options(op, record_three, (x1, x2, x3), out, options)
+        return apply(op, x1, x2, x3)
+
+    return record_three
 
 
 def _of_part(op: Op, record: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
