@@ -115,6 +115,16 @@ def gradients(session: nox.Session) -> None:
 
 
 @nox.session
+def sparse(session: nox.Session) -> None:
+    """Products of 500 random sparse matrices against SciPy's, in every format and dtype.
+
+    A minute on the cpu. Arguments go to tests.sparse.sweep, for example `-- 100 opencl wgpu`.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "tests.sparse.sweep", *session.posargs)
+
+
+@nox.session
 def sass(session: nox.Session) -> None:
     """CUDA kernels' machine code on four architectures: accesses, registers, barriers. No GPU is needed.
 

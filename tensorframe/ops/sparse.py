@@ -129,9 +129,9 @@ def _transposed_product(data: Term, indices: Term, indptr: Term, x: Term, column
 # --- rows
 
 
-def _row(name: str, arity: int, doc: str, **facts: object) -> Op:
-    fields: dict[str, object] = {"accepts": NUMERIC - NARROW, "result": same, "in_standard": False, "public": False, "costly": True, "cost": 8.0, **facts}
-    return register(Op(name=name, kind=Kind.LIBRARY, arity=arity, doc=doc, **fields))  # type: ignore[arg-type]
+def _row(name: str, arity: int, doc: str, **facts: Any) -> Op:
+    facts = {"in_standard": False, "public": False, "costly": True, "cost": 8.0, **facts}
+    return register(Op(name, Kind.LIBRARY, arity, facts.pop("accepts", NUMERIC - NARROW), facts.pop("result", same), doc, **facts))
 
 
 # Operands: elements, columns and row pointers of a stack of sparse matrices, and a dense factor: a stack

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorframe import config
 from tensorframe.backends.registry import when_changed
+from tensorframe.backends.spans import log
 from tensorframe.config import Options
 from tensorframe.forks import new_lock
 from tensorframe.schedule.plan import Plan
@@ -118,8 +119,11 @@ class PlanCache:
             for entries in self._plans.values()
             for key, entry in entries.items()
         ]
+        most = config.get().plan_cache
         for _, entries, key in sorted(used, key=itemgetter(0))[:surplus]:
-            del entries[key]
+            plan: Plan = entries.pop(key)[0]
+            names = "; ".join([step.name for step in plan.steps[:3]])
+            log("evicted the plan of %s: plan_cache is %d", names, most, detail=True)
         self._forget_calls()
 
     def clear(self) -> None:

@@ -201,3 +201,14 @@ def test_a_logger_that_nobody_asked_for_costs_and_prints_nothing(monkeypatch):
     monkeypatch.delitem(sys.modules, "logging")
     log("%d", "no number: it is not even formatted")
     assert "logging" not in sys.modules
+
+
+def test_the_logger_tells_of_plans_that_are_dropped(caplog):
+    x = tfr.asarray(np.arange(6.0).reshape(2, 3))
+    with (
+        tfr.config.override(plan_cache=2, small_nodes=0, small_size=0),
+        caplog.at_level(logging.DEBUG, logger="tensorframe"),
+    ):
+        for function in (tfr.sinh, tfr.cosh, tfr.tanh, tfr.exp2):
+            tfr.sum(function(x) * 2 + 1).item()
+    assert "evicted the plan of sinh multiply add sum: plan_cache is 2" in caplog.text

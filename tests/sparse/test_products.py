@@ -121,3 +121,19 @@ def test_small_products_have_the_bits_of_large_ones():
     with tfr.config.override(small_nodes=0):
         planned = (tfr.sparse.from_scipy(matrix) @ x).numpy()
     np.testing.assert_array_equal((tfr.sparse.from_scipy(matrix) @ x).numpy(), planned)
+
+
+def test_on_a_cluster_products_and_gradients_are_those_of_the_cpu():
+    pytest.importorskip("dask")
+    matrix = tfr.sparse.from_scipy(
+        scipy.sparse.random_array((40, 30), density=0.1, rng=5, format="csr")
+    )
+    x = np.random.default_rng(6).random((30, 3))
+    there, dense = matrix.to_device("dask"), tfr.asarray(x, device="dask")
+    product = there @ dense
+    assert (there.device, product.device) == ("dask", "dask")
+    np.testing.assert_array_equal(product.numpy(), (matrix @ tfr.asarray(x)).numpy())
+    for given in (there, matrix):  # a matrix of the host's beside data of the cluster's
+        slope = tfr.grad(lambda v: tfr.sum((given @ v) ** 2))(dense)  # noqa: B023
+        expected = 2 * matrix.todense().numpy().T @ (matrix.todense().numpy() @ x)
+        np.testing.assert_allclose(slope.numpy(), expected, rtol=1e-12)

@@ -13,7 +13,7 @@ import numpy as np
 from tensorframe.backends.device.promises import Finish, Mark
 from tensorframe.backends.interruptible import at_the_end
 from tensorframe.dtypes import DType
-from tensorframe.errors import DeviceError
+from tensorframe.errors import DeviceError, KernelError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.groups.algorithms.tunings import Tunings
 from tensorframe.kernel.ir import Kernel
@@ -153,11 +153,13 @@ class Queue(ABC):
 
     def print_raw(self, call: RawCall) -> RawText:
         """Return the text of a user's kernel; only where `Capabilities.language` says that the device has one."""
-        raise NotImplementedError
+        raise KernelError(
+            f"{call.name}: {type(self).__name__} has no language for kernels of users"
+        )
 
     def build_raw(self, text: RawText) -> Any:
         """Return a user's kernel ready for `launch`; KernelError with the user's own lines if it does not compile."""
-        raise NotImplementedError
+        raise KernelError(f"{text.name}: {type(self).__name__} compiles no kernels of users")
 
     def window(self, buffer: Any, first: int, nbytes: int) -> tuple[Any, int]:
         """Return what `launch` takes for a buffer of more than `max_block` bytes, and the bytes left out in front.
