@@ -192,8 +192,8 @@ def _betainc(a: Value, b: Value, x: Value, m: Algebra) -> Value:
     a, b = m.call("minimum", a, _MOST), m.call("minimum", b, _MOST)
     lower = x * b <= y * a
 
-    def sided(one: Value, other: Value) -> Value:
-        return m.where(lower, one, other)
+    def sided(left: Value, right: Value) -> Value:
+        return m.where(lower, left, right)
 
     tail = _beta_tail(sided(a, b), sided(b, a), sided(x, y), sided(y, x), m)
     value = sided(tail, 1 - tail)
