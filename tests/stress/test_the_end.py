@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.stress.scale import HERE, ROOT, on_some_devices, scale
+from tests.stress.scale import DEVICES, ROOT, on_some_devices, scale
 
 THREADS = """
 import atexit, sys, threading
@@ -88,7 +88,7 @@ def test_what_is_deleted_last_computes_on_the_cpu(size):
     assert ended(DELETED, "cpu", size) == (f"{3 * size}\n", "")
 
 
-@pytest.mark.parametrize("device", [name for name in HERE if name != "cpu"])
+@pytest.mark.parametrize("device", [name for name in DEVICES if name != "cpu"])
 def test_what_is_deleted_last_says_why_it_does_not_compute_elsewhere(device):
     printed, said = ended(DELETED, device, 200_000)
     assert printed == ""
