@@ -317,7 +317,7 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False) -> None:
         step = 1 + sum(shape[0] ** power for power in range(1, len(shape)))
         end = a.size
     flat = flattened(operand(a))
-    if type(val) is int or (type(val) is float and a.dtype in FLOAT):
+    if (type(val) is int and a.dtype not in BOOL) or (type(val) is float and a.dtype in FLOAT):
         flat[:end:step] = val  # the usual call: there is nothing to repeat, and nothing to convert
     else:
         size = len(range(0, end, step))
