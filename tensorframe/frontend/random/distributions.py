@@ -18,7 +18,6 @@ from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape, as_shape, broadcast
-from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.elementwise import ADD, LESS, MULTIPLY, SQRT
 from tensorframe.ops.random import COS_TURNS, SURPRISAL
 
@@ -157,8 +156,9 @@ def exponential(
 
 
 def _need_positive(name: str, parameter: str, value: Any) -> None:
-    """Raise ArgumentError for a parameter below zero; tensors are not looked at, which would compute them."""
-    if not isinstance(value, Tensor | TracedNumber) and np.any(np.less(value, 0)):
+    """Raise ArgumentError for a number or an array below zero; tensors are not looked at, which would compute them."""
+    known = isinstance(value, int | float | np.number | np.ndarray)
+    if known and np.asarray(value).dtype.kind in "if" and np.any(np.asarray(value) < 0):
         raise ArgumentError(f"{name}: {parameter} < 0", suggestions=(f"abs({parameter})",))
 
 
