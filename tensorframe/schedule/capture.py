@@ -64,11 +64,13 @@ class Capture:
 
     def held_views(self) -> list[Node]:
         """Return the views of leaves that are referenced and were not requested: to compute them moves no byte."""
-        order, wanted = self.order, frozenset(self.key[-1])
+        order, wanted, known = self.order, frozenset(self.key[-1]), dict[int, bool]()
         places = [
             index
             for index in range(len(order))
-            if index not in wanted and order[index].op.alias and _is_view_of_leaf(order[index])
+            if index not in wanted
+            and order[index].op.alias
+            and _is_view_of_leaf(order[index], known)
         ]
         if not places:
             return []
@@ -209,18 +211,31 @@ def is_leaf(node: Node) -> bool:
     return op.kind is Kind.SOURCE and op is not FULL and op is not ARANGE
 
 
-def _is_view_of_leaf(node: Node) -> bool:
-    """Whether a pending node is a view of what is computed, or read as a whole: of memory that is there anyway."""
+def _is_view_of_leaf(node: Node, known: dict[int, bool]) -> bool:
+    """Whether a pending node is a view of what is computed, or read as a whole: of memory that is there anyway.
+
+    It takes over the answer for the node that it is a view of: `known` has those given so far, since a chain of views
+    asks for each of them. They are known by `id`: whoever referred to the nodes would hold them.
+    """
     if node.storage is not None:
         return False
+    passed = list[int]()
     inputs = node.inputs  # before storage: see Node.settle
     while node.storage is None and node.op is not FILE:
+        if id(node) in known:
+            is_view = known[id(node)]
+            break
+        passed.append(id(node))
         if not inputs or not node.op.alias or node.op.kind is not Kind.VIEW or node.op is EXPAND:
-            return False
+            is_view = False
+            break
         node = inputs[0]
         inputs = node.inputs
-    # what is not mapped would be read for the view, and again for who needs it as a whole
-    return node.storage is not None or (node.nbytes <= _SMALL_FILE and node.attrs[0].mapped)
+    else:
+        # what is not mapped would be read for the view, and again for who needs it as a whole
+        is_view = node.storage is not None or (node.nbytes <= _SMALL_FILE and node.attrs[0].mapped)
+    known.update(dict.fromkeys(passed, is_view))
+    return is_view
 
 
 def _source_key(node: Node) -> tuple[Any, ...]:
