@@ -28,46 +28,47 @@ def has_rare(statements: Iterable[ir.Statement]) -> bool:
 
 def general(statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
     """Return statements that compute both sides of every choice."""
-
-    def both(choice: ir.Apply) -> ir.Expr:
-        return ir.apply("where", *choice.arguments, dtype=choice.dtype)
-
-    return tuple(
-        [_changed(statement, lambda root: _rewritten(root, both)) for statement in statements]
-    )
+    both = _rewriting(lambda choice: ir.apply("where", *choice.arguments, dtype=choice.dtype))
+    return tuple([_changed(statement, both) for statement in statements])
 
 
 def speculative(statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
     """Return statements that take the cheap side of every choice, and set the flag where that was wrong."""
     told = ir.If(_SEEN, (ir.Store(FLAG, ir.literal(0, ir.INDEX), _SEEN),))
-    return (ir.Set(_SEEN, ir.literal(0, bool_)), *_watching(statements), told)
+    cheap = _rewriting(lambda choice: choice.arguments[2])
+    return (ir.Set(_SEEN, ir.literal(0, bool_)), *_watching(statements, cheap), told)
 
 
-def _watching(statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
+def _watching(
+    statements: Iterable[ir.Statement], cheap: Callable[[ir.Expr], ir.Expr]
+) -> tuple[ir.Statement, ...]:
     watching: list[ir.Statement] = []
     watched: set[ir.Expr] = set()  # sin and cos of one angle have one condition
+    changing: dict[ir.Expr, bool] = {}
     for statement in statements:
         if isinstance(statement, ir.Loop | ir.If):
-            watching.append(replace(statement, body=_watching(statement.body)))
+            watching.append(replace(statement, body=_watching(statement.body, cheap)))
             continue
         conditions = [each for each in _conditions(statement) if each not in watched]
         if conditions:
             seen: ir.Expr = _SEEN
             for condition in conditions:
-                seen = either(seen, _cheap(condition))
+                seen = either(seen, cheap(condition))
             watching.append(ir.Set(_SEEN, seen))
-            watched.update(filter(_is_fixed, conditions))
-        watching.append(_changed(statement, _cheap))
+            watched.update(each for each in conditions if not _is_changing(each, changing))
+        watching.append(_changed(statement, cheap))
     return tuple(watching)
 
 
-def _is_fixed(condition: ir.Expr) -> bool:
-    """Whether nothing that the statements of a block set or store changes a condition."""
-    return not any(
-        isinstance(value, ir.Variable)
-        or (isinstance(value, ir.Load) and value.buffer.role is not ir.Role.INPUT)
-        for value in in_order((condition,), {})
-    )
+def _is_changing(condition: ir.Expr, known: dict[ir.Expr, bool]) -> bool:
+    """Whether what the statements of a block set or store may change a condition; `known` are earlier answers."""
+    for expr in in_order((condition,), known):
+        known[expr] = (
+            isinstance(expr, ir.Variable)
+            or (isinstance(expr, ir.Load) and expr.buffer.role is not ir.Role.INPUT)
+            or any(known[operand] for operand in expr.operands)
+        )
+    return known[condition]
 
 
 def _conditions(statement: ir.Statement) -> list[ir.Expr]:
@@ -82,22 +83,22 @@ def is_rare(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Apply) and expr.op == RARE
 
 
-def _cheap(root: ir.Expr) -> ir.Expr:
-    return _rewritten(root, lambda choice: choice.arguments[2])
-
-
-def _rewritten(root: ir.Expr, choose: Callable[[ir.Apply], ir.Expr]) -> ir.Expr:
-    """Return an expression with `choose` made of each rare choice in it."""
+def _rewriting(choose: Callable[[ir.Apply], ir.Expr]) -> Callable[[ir.Expr], ir.Expr]:
+    """Return what makes an expression with `choose` made of each rare choice in it; parts are rewritten once."""
     known: dict[ir.Expr, ir.Expr] = {}
-    for expr in in_order((root,), {}):
-        made = expr
-        if isinstance(expr, ir.Apply):
-            arguments = [known[operand] for operand in expr.arguments]
-            made = ir.apply(expr.op, *arguments, dtype=expr.dtype)
-        elif isinstance(expr, ir.Load):
-            made = ir.load(expr.buffer, known[expr.position])
-        known[expr] = choose(made) if isinstance(made, ir.Apply) and is_rare(made) else made
-    return known[root]
+
+    def rewritten(root: ir.Expr) -> ir.Expr:
+        for expr in in_order((root,), known):
+            made = expr
+            if isinstance(expr, ir.Apply):
+                arguments = [known[operand] for operand in expr.arguments]
+                made = ir.apply(expr.op, *arguments, dtype=expr.dtype)
+            elif isinstance(expr, ir.Load):
+                made = ir.load(expr.buffer, known[expr.position])
+            known[expr] = choose(made) if isinstance(made, ir.Apply) and is_rare(made) else made
+        return known[root]
+
+    return rewritten
 
 
 def _changed(statement: ir.Statement, change: Callable[[ir.Expr], ir.Expr]) -> ir.Statement:
