@@ -83,12 +83,13 @@ def test_threads_that_compute_at_the_end_say_nothing(device):
         assert ended(THREADS, device) == ("", "")
 
 
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
 @pytest.mark.parametrize("size", [5, 200_000])
-def test_what_is_deleted_last_computes_on_the_cpu(size):
-    assert ended(DELETED, "cpu", size) == (f"{3 * size}\n", "")
+def test_what_is_deleted_last_computes_where_nothing_is_compiled(size, device):
+    assert ended(DELETED, device, size) == (f"{3 * size}\n", "")
 
 
-@pytest.mark.parametrize("device", [name for name in DEVICES if name != "cpu"])
+@pytest.mark.parametrize("device", [name for name in DEVICES if name not in ("cpu", "numpy")])
 def test_what_is_deleted_last_says_why_it_does_not_compute_elsewhere(device):
     printed, said = ended(DELETED, device, 200_000)
     assert printed == ""
