@@ -21,7 +21,7 @@ Empty slots are joined too, or not: identities change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from math import prod
 from operator import mul
@@ -131,12 +131,24 @@ class Total(NamedTuple):
         return Total(self.how, ir.variable(f"{whole.name}_{name}", whole.dtype))
 
 
+class Work(NamedTuple):
+    """What is done for each element of a run, and once before the run and after it."""
+
+    each: Sequence[ir.Statement]
+    before: Sequence[ir.Statement] = ()
+    after: Sequence[ir.Statement] = ()
+
+
 class Runs(NamedTuple):
     """What elements of a run are taken into, and the statements before the run and after it."""
 
     totals: Mapping[int, Total]
     before: Sequence[ir.Statement]
     after: Sequence[ir.Statement]
+
+    def work(self, each: Sequence[ir.Statement]) -> Work:
+        """Return the work of which `each` takes an element in."""
+        return Work(each, self.before, self.after)
 
 
 def runs_of(form: Form, totals: Mapping[int, Total]) -> Runs:
@@ -178,17 +190,12 @@ class Turns:
         self.place = first + (self._begin + self._part)
         self.in_run = Place(first + self._begin, self._part, run)
 
-    def loops(
-        self,
-        work: Iterable[ir.Statement],
-        before: Iterable[ir.Statement] = (),
-        after: Iterable[ir.Statement] = (),
-    ) -> ir.Statement:
-        """Return the loops in which they have their turn; `before` and `after` are what is done for each run."""
+    def loops(self, work: Work) -> ir.Statement:
+        """Return the loops in which they have their turn."""
         count = smaller(self._length - self._begin, self._run)
         width = int(self._run.value.real)
-        part = ir.Loop(self._part, ZERO, count, tuple(work), width=width)
-        inside = (*before, part, *after)
+        part = ir.Loop(self._part, ZERO, count, tuple(work.each), width=width)
+        inside = (*work.before, part, *work.after)
         if self._number is None:
             return ir.If(self._start < self._length, inside)
         there = larger(self._length, self._start) - self._start
@@ -244,33 +251,18 @@ class Slots:
         """Return the slot of a total that takes in what has its turn."""
         return total.part(f"{self._name}_slot")
 
-    def joined(
-        self,
-        totals: Sequence[Total],
-        work: Iterable[ir.Statement],
-        before: Iterable[ir.Statement] = (),
-        after: Iterable[ir.Statement] = (),
-    ) -> ir.Loop:
-        """Return the loops that join all slots to totals; `work` takes what has its turn into the slot.
-
-        `before` and `after` are what is done for each run.
-        """
-        inside = self._turns.loops(work, before, after)
+    def joined(self, totals: Sequence[Total], work: Work) -> ir.Loop:
+        """Return the loops that join all slots to totals; `work` takes what has its turn into the slot."""
+        inside = self._turns.loops(work)
         last = len(self._sizes) - 1
         for level in range(last):
             into = self._parts(level + 1, totals)
             inside = self._level(level, totals, into, inside)
         return self._level(last, totals, totals, inside, self._filled)
 
-    def joined_in_class(
-        self,
-        totals: Sequence[Total],
-        work: Iterable[ir.Statement],
-        before: Iterable[ir.Statement] = (),
-        after: Iterable[ir.Statement] = (),
-    ) -> ir.Loop:
+    def joined_in_class(self, totals: Sequence[Total], work: Work) -> ir.Loop:
         """Return the loops that join the slots of one class to totals."""
-        return self._level(0, totals, totals, self._turns.loops(work, before, after))
+        return self._level(0, totals, totals, self._turns.loops(work))
 
     def _parts(self, level: int, totals: Sequence[Total]) -> list[Total]:
         return [total.part(f"{self._name}_{_LEVELS[level]}") for total in totals]

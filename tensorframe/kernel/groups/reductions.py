@@ -13,6 +13,7 @@ from tensorframe.kernel.forms.parts import begin_joining
 from tensorframe.kernel.groups.order import (
     Order,
     Slots,
+    Work,
     is_ordered,
     runs_of,
     slot_of,
@@ -78,10 +79,10 @@ def _by_team(
     """Return the loops of a pass over a row, or a chunk of it, which is in a strip, and the joining of slots."""
     set_indices(form, row, team.in_run, strip)
     runs = runs_of(form, totals)
-    work = (*taken(form, runs.totals), *stored(form, number))
-    if not work:
+    each = (*taken(form, runs.totals), *stored(form, number))
+    if not each:
         return []
-    loop = team.along(work, runs.before, runs.after)
+    loop = team.along(runs.work(each))
     return [*begun(totals), loop, *map(team.combined, totals.values())]
 
 
@@ -158,15 +159,15 @@ def _in_slots(form: Form, number: int, row: ir.Expr, numbers: Numbers) -> list[i
     if order.chunks == 1:
         slots = Slots("k", order.slots, numbers.row)
         work = _taken_in_slots(form, number, row, slots, totals)
-        return [*begun(totals), slots.joined([*totals.values()], *work)]
+        return [*begun(totals), slots.joined([*totals.values()], work)]
     several = Slots("chunk", order.lanes, numbers.all_chunks)
     slots = Slots("k", order.slots, numbers.span(several.place))
     parts = parts_of(totals, "chunk")
     strip = numbers.strip_of(several.place)
     work = _taken_in_slots(form, number, row, slots, parts, strip)
     own = {value: several.slot(total) for value, total in totals.items()}
-    inside = (*begun(parts), slots.joined([*parts.values()], *work), *joined(own, parts))
-    return [*begun(totals), several.joined([*totals.values()], inside)]
+    inside = (*begun(parts), slots.joined([*parts.values()], work), *joined(own, parts))
+    return [*begun(totals), several.joined([*totals.values()], Work(inside))]
 
 
 def _taken_in_slots(
@@ -176,11 +177,11 @@ def _taken_in_slots(
     slots: Slots,
     totals: Totals,
     strip: ir.Expr | None = None,
-) -> tuple[Sequence[ir.Statement], Sequence[ir.Statement], Sequence[ir.Statement]]:
-    """Return the work of a pass for the element whose turn it is, and what is done before each run and after it."""
+) -> Work:
+    """Return the work of a pass for the element whose turn it is."""
     set_indices(form, row, slots.in_run, strip)
     runs = runs_of(form, {value: slots.slot(total) for value, total in totals.items()})
-    return [*taken(form, runs.totals), *stored(form, number)], runs.before, runs.after
+    return runs.work([*taken(form, runs.totals), *stored(form, number)])
 
 
 def row_parts(form: Form, order: Order, *, in_runs: bool) -> tuple[ir.Statement, ...]:
@@ -234,7 +235,7 @@ def column_parts(form: Form, order: Order, *, of_strips: bool) -> tuple[ir.State
     work = _taken_in_slots(form, 0, row, slots, totals, numbers.strip_of(chunk))
     statements = (
         *begun(totals),
-        slots.joined_in_class([*totals.values()], *work),
+        slots.joined_in_class([*totals.values()], work),
         *_partial_stores(form, stored_at, totals),
     )
     return (ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GRID),)
@@ -257,12 +258,12 @@ def joined_parts(
     if in_groups:
         team = Team(order.lanes, order.lanes, span)
         work = _chunk_joined(form, totals, team.place, row, height, each)
-        statements: list[ir.Statement] = [team.along(work), *map(combined, totals.values())]
+        statements: list[ir.Statement] = [team.along(Work(work)), *map(combined, totals.values())]
     else:
         slots = Slots("chunk", order.lanes, span)
         own = {value: slots.slot(total) for value, total in totals.items()}
         work = _chunk_joined(form, own, slots.place, row, height, each)
-        statements = [slots.joined([*totals.values()], work)]
+        statements = [slots.joined([*totals.values()], Work(work))]
     finish_pass(form, 0)
     stores = form.row_stores()
     ends = by_one_lane(stores) if in_groups else stores

@@ -14,6 +14,7 @@ from tensorframe.kernel.groups.order import (
     Span,
     Total,
     Turns,
+    Work,
     divided,
 )
 from tensorframe.kernel.ir.loops import ZERO, digits, digits_after, smaller
@@ -222,22 +223,16 @@ class Team:
             return by_one_lane(statements)
         return [self.each(ir.If(ir.compare("equal", self.slot, ZERO), tuple(statements)))]
 
-    def along(
-        self,
-        work: Sequence[ir.Statement],
-        before: Sequence[ir.Statement] = (),
-        after: Sequence[ir.Statement] = (),
-    ) -> ir.Loop:
-        """Return the loop over elements that are `work` for the threads of a row.
-
-        `before` and `after` are what is done for each run of elements; teams have none that are not `in_runs`.
-        """
+    def along(self, work: Work) -> ir.Loop:
+        """Return the loop over elements that are `work` for the threads of a row; `each` alone if not `in_runs`."""
         if self._turns is not None:
-            return self.each(self._turns.loops(work, before, after))
+            return self.each(self._turns.loops(work))
         first, last, _ = self._span
         if self.rows == 1:
-            return ir.Loop(ir.index("k"), first, last, tuple(work), over=ir.ParallelAxis.LANES)
-        turn = ir.Loop(ir.index("turn"), ZERO, divided(last - self.slot, self._slots), tuple(work))
+            return ir.Loop(ir.index("k"), first, last, tuple(work.each), over=ir.ParallelAxis.LANES)
+        turn = ir.Loop(
+            ir.index("turn"), ZERO, divided(last - self.slot, self._slots), tuple(work.each)
+        )
         return self.each(turn)
 
     def combined(self, total: Total) -> ir.Combine:
