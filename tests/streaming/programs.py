@@ -1,6 +1,5 @@
 """Random programs with leaves in files and in memory, run under a quarter of the memory that they take."""
 
-import gc
 import tracemalloc
 from contextlib import suppress
 from typing import NamedTuple
@@ -173,8 +172,7 @@ def peaks_of(seed, folder, moves=8):
             if not is_traced:
                 evaluate(nodes)
                 continue
-            gc.collect()
-            tracemalloc.start()
+            tracemalloc.start()  # garbage may stay: what was allocated before is not counted
             try:
                 with pool._lock:  # memory is NumPy's then, and so traced
                     evaluate(nodes)
