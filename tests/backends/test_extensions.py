@@ -4,12 +4,14 @@ import io
 import math
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from tensorframe.backends import extension_points
+from tensorframe.codegen import opencl
 from tensorframe.errors import (
     ArgumentError,
     BackendWarning,
@@ -281,6 +283,38 @@ def test_kernels_are_printed_in_dialects_of_devices_that_are_not_here():
     assert "// no kernels of work-groups: convolve" in smooth.explain(source="cuda")
     with pytest.raises(ArgumentError, match=r"there is no dialect 'fortran'(.|\n)*opencl, cuda"):
         x.explain(source="fortran")
+
+
+def dialect(*reserved):
+    """A dialect that reserves these words."""
+    spoken = opencl.dialect(double=True)
+    bodies = replace(spoken.bodies, reserved=frozenset(reserved))
+    return replace(spoken, name="bench_c", title="Bench C", bodies=bodies)
+
+
+def test_sources_know_a_dialect_as_it_is_registered_now():
+    body = {"bench_c": "return bead;"}
+
+    def op_of_it():
+        return ElementwiseOp(lambda bead: bead, printers=body)
+
+    def kernel_of_it():
+        return tfr.raw_kernel("copy", {"bead": "T[n]"}, {"out": "T[n]"}, source=body)
+
+    register(dialect("bead"))
+    try:
+        for make in (op_of_it, kernel_of_it):
+            with pytest.raises(ArgumentError, match="'bead' is a reserved word of Bench C"):
+                make()
+        register(dialect("wire"))
+        op_of_it()
+        kernel_of_it()
+    finally:
+        unregister("bench_c")
+    op_of_it()  # its package may be elsewhere
+    with pytest.raises(ArgumentError, match="no device runs 'bench_c'") as caught:
+        kernel_of_it()
+    assert caught.value.suggestions == ("any of opencl, cuda, wgsl, cpu",)
 
 
 def test_every_point_names_a_class_that_is_there():

@@ -35,16 +35,18 @@ def _language(dialect: Dialect) -> Language:
     return Language(dialect.title or dialect.name, reserved, words_of(dialect))
 
 
+# the languages of this package's devices, and the dialects of others that were learned
 LANGUAGES: dict[str, Language] = {
     "opencl": _language(opencl.dialect(double=True)),
     "cuda": _language(cuda.DIALECT),
     "wgsl": Language("WGSL", WGSL_KEYWORDS | frozenset(_WGSL.split()), wgsl.TYPES),
     "cpu": Language("Python", frozenset(keyword.kwlist), {}),
 }
+OWN_LANGUAGES = tuple(LANGUAGES)
 
 
 def learn(dialect: Dialect) -> None:
-    """Have sources in another package's dialect be known by its name."""
+    """Have sources in another package's dialect be known by its name; what had it before is replaced."""
     LANGUAGES[dialect.name] = _language(dialect)
 
 

@@ -10,8 +10,9 @@ from types import FunctionType
 from typing import Any
 
 from tensorframe.backends.contract import About
-from tensorframe.backends.extension_points import DIALECTS, OPS
-from tensorframe.codegen.raw.names import LANGUAGES, refusal
+from tensorframe.backends.extension_points import OPS
+from tensorframe.backends.languages import is_known, language_names
+from tensorframe.codegen.raw.names import refusal
 from tensorframe.dtypes import DType
 from tensorframe.errors import ArgumentError, DeviceError, TracingError
 from tensorframe.frontend.functions.elementwise import Elementwise, Rows
@@ -138,13 +139,10 @@ def _checked(name: str, printers: Mapping[str, Any], operands: tuple[str, ...]) 
         if not isinstance(body, str):
             got = type(body).__name__
             raise ArgumentError(f"{name}: the body in {language} is a text, got {got}")
-    for operand in operands:
-        reason = (
-            refusal(operand, LANGUAGES.keys() & printers.keys())
-            if operand != "T"
-            else "'T' is the dtype"
-        )
-        if printers and reason is not None:
+    languages = list(filter(is_known, printers))
+    for operand in operands if printers else ():
+        reason = refusal(operand, languages) if operand != "T" else "'T' is the dtype"
+        if reason is not None:
             raise ArgumentError(f"{name}: {reason}", suggestions=("another name",))
     return dict(printers)
 
@@ -154,7 +152,7 @@ def _check_language(name: str, language: Any) -> None:
     if language == "cpu":
         hints = ("printers without it",)
         raise ArgumentError(f"{name}: the cpu compiles the definition", suggestions=hints)
-    known = [*LANGUAGES, *DIALECTS.names()]
+    known = language_names()
     if language in known:
         return
     is_name = isinstance(language, str) and _DIALECT.match(language) is not None

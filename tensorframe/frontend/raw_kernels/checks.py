@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tensorframe.backends.extension_points import DIALECTS
-from tensorframe.codegen.raw.names import LANGUAGES, learn, refusal, title
+from tensorframe.backends.languages import is_known, language_names, why_unknown
+from tensorframe.codegen.raw.names import refusal, title
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.raw_kernels.declaration import Entry, names_in
@@ -18,14 +18,16 @@ AXES = ("i", "j", "k", "l")
 
 def checked_sources(name: str, source: Any) -> tuple[tuple[str, Any], ...]:
     """Return the sources by language; ArgumentError for languages that there are not, or what is no source."""
-    known = ", ".join(dict.fromkeys((*LANGUAGES, *DIALECTS.names())))
+    known = ", ".join(language_names())
     if not isinstance(source, Mapping) or not source:
         raise ArgumentError(
-            f"{name}: source is a mapping of languages to sources, got {source!r}",
+            f"{name}: source is a mapping of languages to sources, got {source!r:.80}",
             suggestions=(f"source={{...}} with any of {known}",),
         )
     for language, text in source.items():
-        check_language(name, language)
+        if not is_known(language):
+            problem = f"no device runs {language!r}{why_unknown(language)}"
+            raise ArgumentError(f"{name}: {problem}", suggestions=(f"any of {known}",))
         wanted = "a function" if language == "cpu" else "a text"
         if (language == "cpu") is not callable(text) or not (
             callable(text) or isinstance(text, str)
@@ -34,20 +36,6 @@ def checked_sources(name: str, source: Any) -> tuple[tuple[str, Any], ...]:
                 f"{name}: the source in {title(language)} is {wanted}, got {type(text).__name__}"
             )
     return tuple(source.items())
-
-
-def check_language(name: str, language: Any) -> None:
-    """Raise ArgumentError for what is no language of a device's, nor another package's dialect."""
-    if language in LANGUAGES:
-        return
-    dialect = DIALECTS.extension(language)
-    if dialect is None or dialect.value is None:
-        known = ", ".join(dict.fromkeys((*LANGUAGES, *DIALECTS.names())))
-        problem = "" if dialect is None else f": {dialect.failure}"
-        raise ArgumentError(
-            f"{name}: no device runs {language!r}{problem}", suggestions=(f"any of {known}",)
-        )
-    learn(dialect.value)
 
 
 def check_names(name: str, names: Sequence[str], sources: Sequence[tuple[str, Any]]) -> None:
