@@ -6,6 +6,11 @@ import tensorframe as tfr
 from tensorframe.dtypes import COMPLEX
 
 
+def wide(values):
+    """Return a tensor of float64, whose differences have digits enough."""
+    return tfr.asarray(np.array(values, dtype=np.float64))
+
+
 def weighted(function, ct):
     """Return the real number <ct, function(...)>, of whatever the function gives."""
 
