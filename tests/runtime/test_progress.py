@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Noting:
-    """A display that keeps what it was shown."""
+    """A display that records the states that it draws."""
 
     def __init__(self):
         self.states = []
@@ -72,7 +72,7 @@ def shown(monkeypatch):
 
 @pytest.fixture
 def slow():
-    """A device on which each step waits until somebody has looked, or a while; `waits` are those that it had to do."""
+    """A device on which each step waits until a state was drawn, or a while; `waits` counts calls of synchronize."""
 
     class Slow(BoxedBackend):
         waits = 0
@@ -303,7 +303,7 @@ def test_whoever_checks_or_listens_sees_how_far_it_is_too(shown, slow, watch):
     assert not progress._Watch.computes
 
 
-def test_where_nobody_can_see_it_no_thread_looks(monkeypatch):
+def test_without_a_display_no_thread_polls(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert not progress._is_displayed()
     monkeypatch.setattr(sys, "stderr", None)
@@ -388,15 +388,15 @@ def test_what_is_no_terminal_gets_nothing_unless_it_is_wanted(monkeypatch):
 def test_words(state):
     from dataclasses import replace
 
-    told = replace(
+    running = replace(
         state, done=2, steps=80, moved=3 << 30, bytes=10 << 30, memory=1 << 30, limit=8 << 30
     )
-    assert step_words(told) == "step 3 of 80: cumulative_sum on cpu"
-    assert amounts(told) == ["3 GiB of 10 GiB moved", "memory 1 GiB of 8 GiB"]
-    assert amounts(replace(told, limit=None))[1] == "memory 1 GiB"
-    assert amounts(replace(told, done=0, steps=1))[0] == "10 GiB to move"
-    assert time_words(replace(told, elapsed=12.3, left=None)) == "0:12"
-    assert time_words(replace(told, elapsed=61, left=3700)) == "1:01, about 1:01:40 left"
+    assert step_words(running) == "step 3 of 80: cumulative_sum on cpu"
+    assert amounts(running) == ["3 GiB of 10 GiB moved", "memory 1 GiB of 8 GiB"]
+    assert amounts(replace(running, limit=None))[1] == "memory 1 GiB"
+    assert amounts(replace(running, done=0, steps=1))[0] == "10 GiB to move"
+    assert time_words(replace(running, elapsed=12.3, left=None)) == "0:12"
+    assert time_words(replace(running, elapsed=61, left=3700)) == "1:01, about 1:01:40 left"
 
 
 SCRIPT = """
@@ -408,7 +408,7 @@ looked = threading.Event()
 progress.displays.append(looked.set)  # it has no display: the next is asked
 x = tfr.asarray(np.ones((900, 900), np.float32))
 until = time.monotonic() + float(sys.argv[1])
-while True:  # a fast or a busy machine is done before somebody has looked
+while True:  # a fast or a busy machine is done before the thread has polled
     y = x
     for _ in range(20):
         y = y @ x / 900
@@ -431,7 +431,7 @@ def test_a_script_whose_output_goes_elsewhere(wanted, drawn, seconds):
         check=True,
     )
     assert ("step" in done.stderr) is drawn
-    # where nobody could see anything, nobody looks
+    # without a display, no thread polls
     assert done.stdout.strip() == str(drawn)
 
 
