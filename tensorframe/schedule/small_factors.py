@@ -1,7 +1,8 @@
 """Small factors: products read half precision and bytes as they are, instead of a copy in the dtype of the result.
 
 Where a device multiplies half precision in float32, factors that are read many times are converted once instead, by the
-kernels that make them or by one of their own, and so is the result by the kernel that goes on with it.
+kernels that make them or by one of their own, and so is the result by the kernel that goes on with it. A large matrix
+in memory that few rows are multiplied with is converted block by block, in the cache.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.elementwise import CAST
 from tensorframe.rewrite.engine import Builder, rewrite, rule
+from tensorframe.schedule.capture import is_leaf
 
 # Rows or columns up to which a product takes as long as reading its larger factor.
 _FEW = 16
+# Rows up to which a matrix in memory, of at least so many elements, takes longer to convert beforehand: it would be
+# written, and read once more.
+_ROWS, _MATRIX = 96, 1 << 18
 # Parts of a tensor of which one is a factor, up to which all of it is converted: the others are factors, too.
 _PARTS = 4
 # Bytes of a converted factor up to which it may take memory beside the factor itself.
@@ -56,7 +61,7 @@ def take_in_casts(node: Node, build: Builder) -> Node | None:
     dtypes = [factor.dtype for factor in factors]
     if factors == node.inputs or not _agree(dtypes, node.dtype):
         return None
-    if NARROW.issuperset(dtypes) and _converts_once(node, able):
+    if NARROW.issuperset(dtypes) and _converts_once(node, factors, able):
         return None
     like = (node.shape, node.dtype, node.device)
     return build.make(MATMUL, factors, (node.dtype,), *like, node)
@@ -66,7 +71,7 @@ def take_in_casts(node: Node, build: Builder) -> Node | None:
 def convert_once(node: Node, build: Builder) -> Node | None:
     """A product of half precision is one of float32, rounded."""
     is_half = node.dtype in NARROW and all(source.dtype == node.dtype for source in node.inputs)
-    if not is_half or not _converts_once(node, capabilities(node.device)):
+    if not is_half or not _converts_once(node, node.inputs, capabilities(node.device)):
         return None
     wide = tuple([_widened(source, build, node) for source in node.inputs])
     result = build.make(node.op, wide, node.attrs, node.shape, float32, node.device, node)
@@ -85,11 +90,26 @@ def _widened(factor: Node, build: Builder, like: Node) -> Node:
     return build.make(CAST, (factor,), (float32,), factor.shape, float32, factor.device, like)
 
 
-def _converts_once(node: Node, able: Capabilities) -> bool:
+def _converts_once(node: Node, factors: Sequence[Node], able: Capabilities) -> bool:
     """Whether a product of the host, by BLAS or tiles of float32, reads both factors often, and they are not large."""
-    if not able.host_memory or (node.op is MATMUL and (node.attrs or _is_thin(node))):
+    if not able.host_memory:
         return False
-    return all(4 * prod(source.shape) <= _LARGEST for source in node.inputs)
+    if node.op is MATMUL and (node.attrs or _is_thin(node) or _reads_once(*factors)):
+        return False
+    return all(4 * prod(factor.shape) <= _LARGEST for factor in factors)
+
+
+def _reads_once(rows: Node, matrices: Node) -> bool:
+    """Whether few rows are multiplied with large matrices that are in memory already."""
+    is_shared = prod(matrices.shape[:-2]) == 1
+    count = prod(rows.shape[:-1]) if is_shared else rows.shape[-2]
+    return count <= _ROWS and prod(matrices.shape[-2:]) >= _MATRIX and _is_in_memory(matrices)
+
+
+def _is_in_memory(node: Node) -> bool:
+    while node.storage is None and node.inputs and node.op.kind is Kind.VIEW and node.op.alias:
+        node = node.inputs[0]
+    return is_leaf(node)
 
 
 def _is_thin(node: Node) -> bool:

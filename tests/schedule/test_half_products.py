@@ -50,6 +50,36 @@ def test_large_and_thin_factors_are_read_as_they_are() -> None:
     assert (row @ tfr.ones((3000, 30), dtype="float16")).explain().kernels <= 1
 
 
+def test_large_matrices_in_memory_are_read_once_by_few_rows() -> None:
+    """Converted as a whole, a matrix goes through memory twice more, which as many rows as these do not pay for."""
+    weight = numbers(512, 512, dtype="float16")
+    few, many, parts = (
+        numbers(*shape, dtype="float16") for shape in ((64, 512), (99, 512), (4, 30, 512))
+    )
+    calls = {
+        "few": few @ weight.mT,
+        "many": many @ weight.mT,
+        "parts": parts @ weight.mT,
+        "made": few @ (weight + 1),
+    }
+    assert {name: result.explain().kernels for name, result in calls.items()} == {
+        "few": 0,
+        "many": 2,
+        "parts": 2,
+        "made": 2,
+    }
+    jitted = tfr.jit(lambda x, y: x @ y)
+    assert jitted.explain(few, weight).kernels == 0
+    as_float = few.astype("float32") @ weight.astype("float32")
+    assert as_float.explain().kernels == 0
+    np.testing.assert_allclose(
+        as_float.numpy(),
+        few.astype("float32").numpy() @ weight.astype("float32").numpy(),
+        rtol=1e-4,
+        atol=1e-3,
+    )
+
+
 @pytest.mark.parametrize("dtype", HALF)
 def test_a_convolution_of_half_precision_has_the_steps_of_float32(dtype: str) -> None:
     x, w, b = (numbers(*shape, dtype=dtype) for shape in ((2, 8, 20, 20), (16, 8, 3, 3), (16,)))
