@@ -587,9 +587,9 @@ def invert(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, cast
 def isfinite(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements are neither NaN nor infinite."""
 def isinf(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
-    """Whether elements are infinite."""
+    """Whether elements are infinite, of either sign."""
 def isnan(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
-    """Whether elements are NaN."""
+    """Whether elements are NaN: for complex numbers, in either part."""
 def isneginf(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Whether elements are negative infinity."""
 def isposinf(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
@@ -627,7 +627,7 @@ def mod(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike
 def multiply(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Product of two tensors."""
 def negative(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
-    """Negated elements."""
+    """Negated elements: the sign changes, of zero too."""
 def nextafter(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Next representable number after the first operand, towards the second."""
 def not_equal(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
@@ -671,7 +671,7 @@ def softsign(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, ca
 def sqrt(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Square root; NaN for negative real elements."""
 def square(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
-    """Squared elements."""
+    """Squared elements: each one times itself."""
 def subtract(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Difference of two tensors."""
 def tan(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
@@ -681,4 +681,4 @@ def tanh(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, castin
 def true_divide(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
     """Quotient of two tensors; integers give the default real dtype."""
 def trunc(x: ArrayLike, /, out: Output = None, *, where: ArrayLike = True, casting: Casting = 'same_kind', order: str = 'K', dtype: DTypeLike | None = None, subok: Literal[True, False] = True, signature: None = None) -> Tensor:
-    """Elements without their fraction."""
+    """Elements without their fraction: rounded towards zero."""

@@ -46,7 +46,11 @@ def _option(default: Any, doc: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The values in force."""
+    """The values in force.
+
+    An immutable record of every option by name, with what `configure` and `TENSORFRAME_CONFIG` have
+    set.
+    """
 
     fuse: bool = _option(
         True, "Run neighbouring elementwise ops together; False runs every op alone."
@@ -284,7 +288,11 @@ overridden: Callable[[], Options | None] = _override.get
 
 
 def get() -> Options:
-    """Return the options in force here."""
+    """Return the options in force here.
+
+    Those of the innermost `with tfr.config.override(...)` of this thread or task, else the
+    program's.
+    """
     return _override.get() or Process.base
 
 

@@ -160,6 +160,9 @@ def default_int() -> DType:
 def set_default_dtype(dtype: DTypeLike | None) -> None:
     """Set the dtype that Python floats become: a real floating dtype.
 
+    Functions that are given no `dtype`, such as `zeros` and `linspace`, use it from then on, in all
+    threads.
+
     >>> tfr.set_default_dtype("float64")
     >>> tfr.asarray([1.5]).dtype
     dtype('float64')
@@ -172,7 +175,11 @@ def set_default_dtype(dtype: DTypeLike | None) -> None:
 
 
 def get_default_dtype() -> DType:
-    """Return the dtype that Python floats become."""
+    """Return the dtype that Python floats become.
+
+    Float32, unless `set_default_dtype` or the options say otherwise; functions without a `dtype`
+    use it.
+    """
     return _Defaults.real
 
 

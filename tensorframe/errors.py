@@ -147,7 +147,10 @@ class OutOfRangeError(TensorFrameError, OverflowError, ValueError):
 
 
 class DeviceError(TensorFrameError, RuntimeError):
-    """A device is unknown, unavailable, or cannot do what was asked."""
+    """A device is unknown, unavailable, or cannot do what was asked.
+
+    The message names the devices that are there, and `tfr.doctor()` tells what the others lack.
+    """
 
 
 class TransferError(DeviceError):
@@ -155,7 +158,10 @@ class TransferError(DeviceError):
 
 
 class OutOfMemoryError(TensorFrameError, MemoryError):
-    """A device could not allocate the memory that a step needs."""
+    """A device could not allocate the memory that a step needs.
+
+    The message lists the tensors that hold memory and what would help. It is a MemoryError too.
+    """
 
 
 class KernelError(TensorFrameError, RuntimeError):
@@ -167,7 +173,10 @@ class NanError(TensorFrameError, ArithmeticError):
 
 
 class LinAlgError(TensorFrameError, ValueError):
-    """A decomposition or solver failed: singular, not positive definite, no convergence."""
+    """A decomposition or solver failed: singular, not positive definite, no convergence.
+
+    It is a ValueError, as NumPy's error of that name is.
+    """
 
 
 class FileFormatError(TensorFrameError, ValueError):
@@ -175,7 +184,10 @@ class FileFormatError(TensorFrameError, ValueError):
 
 
 class MissingFileError(TensorFrameError, FileNotFoundError):
-    """There is no file of that name."""
+    """There is no file of that name.
+
+    It is a FileNotFoundError, so `except OSError` catches it as well.
+    """
 
 
 class ReadError(TensorFrameError, OSError):
@@ -195,11 +207,18 @@ class GradientError(TensorFrameError, RuntimeError):
 
 
 class CancelledError(TensorFrameError, KeyboardInterrupt):
-    """A compute was interrupted between two steps; every tensor stays usable."""
+    """A compute was interrupted between two steps; every tensor stays usable.
+
+    It is a KeyboardInterrupt: `except Exception` does not catch it.
+    """
 
 
 class TensorFrameWarning(UserWarning):
-    """Base of every warning that tensorframe gives."""
+    """Base of every warning that tensorframe gives.
+
+    `warnings.simplefilter("error", tfr.TensorFrameWarning)` makes errors of them all, `"ignore"`
+    silences them.
+    """
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n  more: {page_of(type(self))}"

@@ -31,10 +31,10 @@ class Size(NamedTuple):
 
 
 class Text:
-    """Text as numbers, one for each character that occurs in it."""
+    """Text as numbers: one for each character that can be typed, whether it occurs or not."""
 
     def __init__(self, text: str) -> None:
-        self.alphabet = sorted(set(text))
+        self.alphabet = ["\n", *map(chr, range(ord(" "), ord("~") + 1))]
         self._number = {letter: number for number, letter in enumerate(self.alphabet)}
         self.numbers = self.encode(text)
 
@@ -48,9 +48,9 @@ class Text:
 
 
 def reference() -> Text:
-    """Return the language reference, its rare characters left out."""
+    """Return the language reference of this Python, its rare characters left out."""
     text = "\n\n".join([topics[name] for name in sorted(topics)])
-    return Text("".join([letter for letter in text if letter.isascii()]))
+    return Text("".join([letter for letter in text if letter == "\n" or " " <= letter <= "~"]))
 
 
 class Attention(nn.Module):

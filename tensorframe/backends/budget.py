@@ -53,7 +53,11 @@ class Accounts(Protocol):
 
 
 class Pressure(NamedTuple):
-    """Memory runs short: the argument of callbacks."""
+    """Memory runs short: the argument of callbacks.
+
+    It says whose memory, how much is wanted and how much there is, so that a callback can decide
+    what to drop.
+    """
 
     memory: str
     """Whose memory: the name of a device, `"cpu"` for the host's."""

@@ -26,6 +26,8 @@ def discover() -> tuple[Found, ...]:
 def available() -> tuple[str, ...]:
     """Return the names of the backends that can compute here.
 
+    The preferred one first. Devices that cannot compute are left out: `tfr.doctor()` tells why.
+
     >>> "cpu" in tfr.backends.available()
     True
     """

@@ -101,6 +101,9 @@ def result_type(*arrays_and_dtypes: ArrayLike | DTypeLike) -> DType:
 def promote_types(type1: DTypeLike, type2: DTypeLike, /) -> DType:
     """Return the dtype that two dtypes promote to.
 
+    The table of the Array API standard; kinds that it does not mix, such as int64 with float32,
+    become as the page on dtypes tells.
+
     >>> tfr.promote_types("int32", "float32")
     dtype('float32')
     """

@@ -80,6 +80,8 @@ def ifft(
 ) -> Tensor:
     """Inverse of `fft`: `ifft(fft(a))` is `a`.
 
+    It carries the factor 1/n unless `norm` says otherwise; `n` crops or pads with zeros beforehand.
+
     >>> tfr.fft.ifft(np.asarray([4.0, 0.0])).numpy()
     array([2.+0.j, 2.+0.j])
     """
@@ -184,6 +186,8 @@ def ifftn(
 ) -> Tensor:
     """Inverse of `fftn`.
 
+    `ifftn(fftn(a))` is `a` but for rounding, with the same `axes` and `norm` in both.
+
     >>> tfr.fft.ifftn(np.ones((2, 2))).numpy().real
     array([[1., 0.],
            [0., 0.]])
@@ -234,6 +238,8 @@ def fft2(
 ) -> Tensor:
     """`fftn` over the last two axes.
 
+    The two-dimensional discrete Fourier transform, of a picture or of each in a stack of them.
+
     >>> tfr.fft.fft2(np.ones((3, 2, 2))).numpy()[0].real
     array([[4., 0.],
            [0., 0.]])
@@ -250,6 +256,8 @@ def ifft2(
 ) -> Tensor:
     """`ifftn` over the last two axes.
 
+    The inverse of `fft2`, for a picture's spectrum or for each in a stack of them.
+
     >>> tfr.fft.ifft2(np.ones((3, 2, 2))).shape
     (3, 2, 2)
     """
@@ -265,6 +273,8 @@ def rfft2(
 ) -> Tensor:
     """`rfftn` over the last two axes.
 
+    Real input has a symmetric spectrum: half of it is computed, n // 2 + 1 columns.
+
     >>> tfr.fft.rfft2(np.ones((3, 2, 4))).shape
     (3, 2, 3)
     """
@@ -279,6 +289,8 @@ def irfft2(
     out: Output = None,
 ) -> Tensor:
     """`irfftn` over the last two axes.
+
+    The inverse of `rfft2`: real numbers of half a spectrum, for each in a stack of them.
 
     >>> tfr.fft.irfft2(np.ones((3, 2, 3))).shape
     (3, 2, 4)
@@ -305,6 +317,8 @@ def rfftfreq(
     n: int, d: float = 1.0, device: OnDevice = None, *, dtype: DTypeLike | None = None
 ) -> Tensor:
     """Frequencies that `rfft` of `n` points, `d` apart, belongs to: zero and up.
+
+    In cycles per unit of `d`; n // 2 + 1 of them, the last one the highest.
 
     >>> tfr.fft.rfftfreq(4).numpy()
     array([0.  , 0.25, 0.5 ], dtype=float32)

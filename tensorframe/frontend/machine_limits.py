@@ -72,6 +72,8 @@ def _floating_limits(real: DType) -> FloatLimits:
 def iinfo(type: DTypeLike, /) -> IntegerLimits:
     """Return the limits of an integer dtype or of a tensor's.
 
+    Smallest and largest integer and the number of bits, as Python integers; floats have `finfo`.
+
     >>> tfr.iinfo(tfr.int8).max
     127
     """

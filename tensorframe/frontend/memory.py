@@ -153,7 +153,11 @@ def _budget_of(call: str, device: str | Device | None) -> tuple[Device, Budget]:
 
 @dataclass(frozen=True, slots=True)
 class DeviceMemory:
-    """The memory of one device, in bytes, as tensorframe uses it."""
+    """The memory of one device, in bytes, as tensorframe uses it.
+
+    What tensors use, what the pool keeps for later, the highest sum since `reset_peak`, and counts
+    of requests.
+    """
 
     device: Device
     """On the host, cpu stands for all devices that share its memory."""

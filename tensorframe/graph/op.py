@@ -17,7 +17,11 @@ ShapeRule = Callable[..., Shape]
 
 
 class Kind(Enum):
-    """What passes may do with an op."""
+    """What passes may do with an op.
+
+    Maps fuse with their neighbours, views move indices, formulas are written out first, and what is
+    opaque is a library call.
+    """
 
     SOURCE = auto()  # no inputs: constants, stored data, arange, full
     MAP = auto()  # one result element from the elements at the same (broadcast) position

@@ -91,6 +91,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def zeros(shape: Sizes, *, dtype: DTypeLike | None = None, device: OnDevice = None) -> Tensor:
     """Zeros.
 
+    The usual first values of biases; a shape and a dtype are all that this initialiser takes.
+
     >>> tfr.nn.init.zeros(2).tolist()
     [0.0, 0.0]
     """
@@ -99,6 +101,9 @@ def zeros(shape: Sizes, *, dtype: DTypeLike | None = None, device: OnDevice = No
 
 def ones(shape: Sizes, *, dtype: DTypeLike | None = None, device: OnDevice = None) -> Tensor:
     """Ones.
+
+    The usual first values of the scales of normalising layers; a shape and a dtype are all it
+    takes.
 
     >>> tfr.nn.init.ones(2).tolist()
     [1.0, 1.0]
@@ -110,6 +115,8 @@ def constant(
     shape: Sizes, val: float, *, dtype: DTypeLike | None = None, device: OnDevice = None
 ) -> Tensor:
     """One number everywhere.
+
+    An initialiser takes a shape, dtype and key; this one has no use for its key.
 
     >>> tfr.nn.init.constant(2, 0.5).tolist()
     [0.5, 0.5]
@@ -141,6 +148,8 @@ def uniform(
 ) -> Tensor:
     """Numbers from `a` to below `b`, all equally likely.
 
+    Drawn from a key when the weights are first used, in a shape and dtype that the layer gives.
+
     >>> bool((tfr.nn.init.uniform(100, -1.0, 1.0) < 1).all())
     True
     """
@@ -157,6 +166,8 @@ def normal(
     key: Source = None,
 ) -> Tensor:
     """Numbers of the normal distribution.
+
+    With the given mean and standard deviation, drawn from a key when the weights are first used.
 
     >>> tfr.nn.init.normal((2, 3), std=0.02).shape
     (2, 3)

@@ -275,6 +275,8 @@ def load(path: Any, *, device: OnDevice = None) -> dict[str, Tensor | QuantizedT
 def dequantize(q: QuantizedTensor) -> Tensor:
     """Return the elements of a quantised matrix, as float32.
 
+    What was rounded stays rounded: this is what products with the matrix compute with.
+
     >>> q = tfr.quantization.quantize(tfr.ones((1, 32)), bits=8)
     >>> tfr.quantization.dequantize(q).sum().item()
     32.0

@@ -120,10 +120,10 @@ DIVIDE = core("divide", 2, FLOATING, same, "Quotient of two tensors; integers gi
 FLOOR_DIVIDE = core("floor_divide", 2, REAL, same, "Largest integer not above the quotient.", operator="floordiv", cost=8, vjp=ZERO, at={(7.0, 2.0): 3.0, (-7.0, 2.0): -4.0, (1.0, 0.0): inf, (inf, 2.0): inf})
 REMAINDER = core("remainder", 2, REAL, same, "Remainder of floor division; it has the divisor's sign.", operator="mod", cost=8, exact=ANY, vjp=lambda ct, _out, x, y: (ct, lambda: -ct * floor_divide(x, y)), at={(7.0, 3.0): 1.0, (-7.0, 3.0): 2.0, (7.0, -3.0): -2.0, (1.0, 0.0): nan})
 POW = core("pow", 2, NUMERIC, same, "First tensor to the power of the second.", operator="pow", numpy="power", right_identity=1, cost=20, precision=FULL, vjp=power, at={(2.0, 3.0): 8.0, (2.0, -1.0): 0.5, (nan, 0.0): 1.0, (-8.0, 0.5): nan})
-NEGATIVE = core("negative", 1, NUMERIC, same, "Negated elements.", operator="neg", involution=True, exact=ANY, vjp=lambda ct, _out, _x: (-ct,), at={2.0: -2.0, 0.0: -0.0})
+NEGATIVE = core("negative", 1, NUMERIC, same, "Negated elements: the sign changes, of zero too.", operator="neg", involution=True, exact=ANY, vjp=lambda ct, _out, _x: (-ct,), at={2.0: -2.0, 0.0: -0.0})
 POSITIVE = core("positive", 1, NUMERIC, same, "The elements, unchanged.", operator="pos", exact=ANY, vjp=lambda ct, _out, _x: (ct,), at={2.0: 2.0, -0.0: -0.0})
 ABS = core("abs", 1, NUMERIC, real_part, "Absolute values, the magnitude for complex elements.", operator="abs", numpy="absolute", exact=REAL, vjp=lambda ct, _out, x: (lambda: ct * sign(x),), at={-2.0: 2.0, -0.0: 0.0, -inf: inf})
-SQUARE = core("square", 1, NUMERIC, same, "Squared elements.", exact=REAL, vjp=partials(lambda _out, x: x * 2), at={3.0: 9.0, -inf: inf})
+SQUARE = core("square", 1, NUMERIC, same, "Squared elements: each one times itself.", exact=REAL, vjp=partials(lambda _out, x: x * 2), at={3.0: 9.0, -inf: inf})
 RECIPROCAL = core("reciprocal", 1, FLOATING, same, "One divided by each element.", involution=False, cost=4, exact=FLOAT, vjp=partials(lambda out, _x: -out * out), at={4.0: 0.25, -0.0: -inf})
 SIGN = core("sign", 1, NUMERIC, same, "-1, 0 or 1 by sign; x / |x| for complex elements; NaN stays NaN.", exact=REAL - NARROW, vjp=sign_rule, at={-3.0: -1.0, 0.0: 0.0, inf: 1.0, nan: nan})
 MAXIMUM = core("maximum", 2, BOOL | REAL, same, "Larger of two elements; NaN if either is NaN.", commutative=True, identity=-inf, vjp=share_ties, at={(1.0, 2.0): 2.0, (1.0, nan): nan})
@@ -138,7 +138,7 @@ HYPOT = core("hypot", 2, FLOAT, same, "Square root of the sum of squares, withou
 # --- rounding
 FLOOR = core("floor", 1, REAL, same, "Largest integers not above the elements.", exact=ANY, vjp=ZERO, at={1.5: 1.0, -1.5: -2.0, -0.0: -0.0})
 CEIL = core("ceil", 1, REAL, same, "Smallest integers not below the elements.", exact=ANY, vjp=ZERO, at={1.5: 2.0, -1.5: -1.0, -0.5: -0.0})
-TRUNC = core("trunc", 1, REAL, same, "Elements without their fraction.", exact=ANY, vjp=ZERO, at={1.5: 1.0, -1.5: -1.0, -0.5: -0.0})
+TRUNC = core("trunc", 1, REAL, same, "Elements without their fraction: rounded towards zero.", exact=ANY, vjp=ZERO, at={1.5: 1.0, -1.5: -1.0, -0.5: -0.0})
 ROUND = core("round", 1, NUMERIC, same, "Nearest integers; halves go to the even one.", exact=ANY, vjp=ZERO, at={0.5: 0.0, 1.5: 2.0, -2.5: -2.0})
 
 # --- exponentials and logarithms
@@ -208,8 +208,8 @@ BITWISE_LEFT_SHIFT = core("bitwise_left_shift", 2, INTEGER, same, "Bits moved up
 BITWISE_RIGHT_SHIFT = core("bitwise_right_shift", 2, INTEGER, same, "Bits moved down by the second operand; the sign stays.", operator="rshift", numpy="right_shift", right_identity=0, vjp=NONE, at={(12, 2): 3, (-8, 1): -4, (-8, 64): -1})
 
 # --- floating-point classes, complex parts
-ISNAN = core("isnan", 1, ANY, boolean, "Whether elements are NaN.", exact=ANY, vjp=NONE, at={nan: True, 1.0: False})
-ISINF = core("isinf", 1, ANY, boolean, "Whether elements are infinite.", exact=ANY, vjp=NONE, at={-inf: True, 1.0: False})
+ISNAN = core("isnan", 1, ANY, boolean, "Whether elements are NaN: for complex numbers, in either part.", exact=ANY, vjp=NONE, at={nan: True, 1.0: False})
+ISINF = core("isinf", 1, ANY, boolean, "Whether elements are infinite, of either sign.", exact=ANY, vjp=NONE, at={-inf: True, 1.0: False})
 ISFINITE = core("isfinite", 1, ANY, boolean, "Whether elements are neither NaN nor infinite.", exact=ANY, vjp=NONE, at={1.0: True, inf: False})
 SIGNBIT = core("signbit", 1, FLOAT, boolean, "Whether the sign bit is set: true for -0.0.", exact=ANY, vjp=NONE, at={-0.0: True, 1.0: False})
 REAL_PART = core("real", 1, NUMERIC, real_part, "Real parts.", exact=ANY, vjp=lambda ct, _out, _x: (ct,), at={(1+2j): 1.0})

@@ -76,6 +76,8 @@ class _Join:
 def constant(value: float) -> Schedule:
     """Return the schedule that is always `value`.
 
+    For an optimiser's `lr`, or as a part of what `join` makes: the step does not matter.
+
     >>> tfr.optim.schedules.constant(0.5)(tfr.asarray(7)).item()
     0.5
     """
@@ -106,6 +108,9 @@ def cosine(first: float, steps: int, last: float = 0.0) -> Schedule:
 
 def exponential(first: float, factor: float, steps: int = 1) -> Schedule:
     """Return the schedule `first * factor ** (count / steps)`.
+
+    With the default of one step it multiplies the rate by `factor` at each; fractions of `steps`
+    count.
 
     >>> rate = tfr.optim.schedules.exponential(1.0, 0.25, 2)
     >>> [round(rate(tfr.asarray(count)).item(), 4) for count in (0, 1, 2)]

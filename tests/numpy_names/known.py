@@ -52,15 +52,15 @@ KNOWN = {
     """,
     "integers promote to the dtype of floats beside them": """
         can_cast: np.can_cast('i8', 'f4')
-        promote_types: np.promote_types('i8', 'f4') | np.promote_types('>i8', '<c8')
-        result_type: np.result_type('i4', 'c8')
+        promote_types: np.promote_types(
+        result_type: np.result_type(
     """,
     "distinct values are sorted, and so are the parts of a partition": """
         partition: p2
         unique_values: np.unique_values([1, 1, 2])
     """,
     "`arange` of integers does not round a step that is none": """
-        arange: np.arange(0, 5, 0.5, dtype=int) | np.arange(-3, 3, 0.5, dtype=int)
+        arange: np.arange(0, 5, 0.5, dtype= | np.arange(-3, 3, 0.5, dtype=
     """,
     "`asarray` and `linalg` make tensors of numbers, or raise": """
         asarray: np.asarray(a) is a

@@ -72,7 +72,7 @@ def same(expected, actual):
         "char.upper(words)",
         "strings.str_len(words)",
         "busday_count('2026-01-01', '2026-02-01')",
-        "isnat(datetime64('NaT'))",
+        "isnat(datetime64('NaT', 'D'))",
         "ma.masked_array([1, 2], [True, False]).sum()",
         "ma.masked_less([1, 2], 2).filled(7)",
         "frompyfunc(lambda a: a + 1, 1, 1)([1, 2])",
@@ -257,13 +257,18 @@ def test_a_tensor_is_resized_in_place(tmp_path):
 
 
 @pytest.mark.parametrize("shapes", [((2,), (2,)), ((3,), (2,)), ((4, 2), (4, 3)), ((4, 2), (4, 2))])
-@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors")
 def test_vectors_in_the_plane_have_cross_products(shapes):
     x, y = (np.arange(1.0, 1 + np.prod(shape)).reshape(shape) for shape in shapes)
-    np.testing.assert_allclose(tfr.cross(x, y[::-1]).numpy(), np.cross(x, y[::-1]))
+    np.testing.assert_allclose(tfr.cross(x, y[::-1]).numpy(), cross_of_any(x, y[::-1]))
     if x.ndim == 2:
-        expected = np.cross(x.T, y.T, axisa=0, axisb=0, axisc=-1)
-        np.testing.assert_allclose(tfr.cross(x.T, y.T, 0, 0, -1).numpy(), expected)
+        np.testing.assert_allclose(tfr.cross(x.T, y.T, 0, 0, -1).numpy(), cross_of_any(x, y))
+
+
+def cross_of_any(x, y):
+    """Return NumPy's cross product, which NumPy 2.5 defines in space alone: a plane has the third coordinate 0."""
+    in_space = (np.pad(v, [(0, 0)] * (v.ndim - 1) + [(0, 3 - v.shape[-1])]) for v in (x, y))
+    product = np.cross(*in_space)
+    return product[..., 2] if x.shape[-1] == y.shape[-1] == 2 else product
 
 
 @pytest.mark.parametrize("ends", [(1j, 1000j), (-1 + 0j, 1 + 0j), (1 + 1j, -3 - 2j), (2j, 4)])

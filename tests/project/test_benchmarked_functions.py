@@ -18,6 +18,7 @@ def as_arrays(value):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 def test_both_do_the_same(case):
     given = operands(SIZE)
     tensors = {

@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import re
 import sys
 import types
 from pathlib import Path
@@ -199,3 +200,18 @@ def test_errors_that_a_docstring_does_not_name_are_read_from_the_source(referenc
     assert ":raises ShapeError: “" in text
     text = reference.entry("tensorframe.nn.Embedding", tfr.nn.Embedding)
     assert ":raises ShapeError: “" in text
+
+
+def test_every_function_and_class_is_described_in_a_dozen_words(reference):
+    short = {}
+    for group in reference.GROUPS:
+        for path, value in reference.entries(group):
+            home = getattr(value, "__module__", None) or ""
+            if not (isinstance(value, type) or callable(value)) or not home.startswith(
+                "tensorframe"
+            ):
+                continue  # a constant, or NumPy's own
+            prose = (inspect.getdoc(value) or "").split(">>>")[0]
+            if (count := len(re.findall(r"[A-Za-z]{2,}|\ba\b", prose, re.IGNORECASE))) < 12:
+                short[path] = count
+    assert short == {}

@@ -28,7 +28,11 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What kernels have to know of a device."""
+    """What kernels have to know of a device.
+
+    Work-group sizes, vector widths, limits, and the dtypes and instructions it has: what printers
+    and forms of kernels ask.
+    """
 
     lanes: int  # threads of a work-group: a power of two
     widest: DType  # the floating dtype with the most digits

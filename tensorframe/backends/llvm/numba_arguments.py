@@ -12,7 +12,7 @@ from numba.core import cgutils, types
 from numba.core.boxing import box_array, unbox_array
 from numba.core.datamodel.models import ArrayModel
 from numba.core.errors import NumbaNotImplementedError
-from numba.extending import NativeValue, box, register_model, unbox
+from numba.extending import NativeValue, box, register_model, typeof_impl, unbox
 from numba.np.numpy_support import from_dtype
 
 from tensorframe.errors import DTypeError
@@ -38,6 +38,11 @@ def tensor_type(dtype: Any, ndim: int) -> Any:
             f"Numba has no type for {dtype}",
             suggestions=('x.astype("float32") before the call',),
         ) from None
+
+
+def refuse_by_dtype(kind: type) -> None:
+    """Let Numba get the DTypeError of a tensor that has no type: attributes may not raise more than AttributeError."""
+    typeof_impl.register(kind)(lambda tensor, _: tensor_type(tensor.dtype, tensor.ndim))
 
 
 def _elements(tensor: Any) -> Any:

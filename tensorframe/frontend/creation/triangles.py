@@ -87,6 +87,8 @@ def identity(
 ) -> Tensor:
     """Return the identity matrix of `n` rows.
 
+    Ones on the main diagonal, zeros elsewhere: `eye(n)`, which has more parameters.
+
     >>> tfr.identity(2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
@@ -168,6 +170,9 @@ def diag(v: ArrayLike, k: int = 0) -> Tensor:
 
 def diagflat(v: ArrayLike, k: int = 0) -> Tensor:
     """Return a matrix with all elements of `v` on its diagonal `k`.
+
+    Elements are taken in C order, whatever the shape of `v`; the matrix has as many rows as these
+    and `abs(k)` need.
 
     >>> tfr.diagflat(tfr.asarray([[1], [2]])).tolist()
     [[1, 0], [0, 2]]

@@ -70,6 +70,8 @@ def allclose(
 ) -> Tensor:
     """Whether `isclose` holds everywhere, as a 0-d tensor; the shapes must broadcast.
 
+    NaN equals nothing unless `equal_nan` is True.
+
     >>> bool(tfr.allclose(tfr.asarray([1.0, 2.0]), tfr.asarray([1.0, 2.000001])))
     True
     """

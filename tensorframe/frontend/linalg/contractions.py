@@ -261,6 +261,8 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Tensor:
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Tensor:
     """Dot product of all elements in C order, the first operand conjugated.
 
+    Both are flattened; shapes may differ as long as the numbers of elements agree.
+
     >>> tfr.vdot(np.asarray([1 + 2j]), np.asarray([3 + 4j])).item()
     (11-2j)
     """

@@ -109,6 +109,9 @@ def cholesky(x: ArrayLike, /, *, upper: bool = False) -> Tensor:
 def det(a: ArrayLike) -> Tensor:
     """Determinants; `slogdet` does not overflow.
 
+    For matrices of shape (..., n, n): the product of the pivots of their LU factorisation, of shape
+    (...).
+
     >>> round(tfr.linalg.det(np.asarray([[1.0, 2.0], [3.0, 4.0]])).item(), 6)
     -2.0
     """
@@ -189,6 +192,9 @@ def eig(a: ArrayLike) -> EigResult:
 
 def eigvals(a: ArrayLike) -> Tensor:
     """Eigenvalues of general matrices, always complex; in no particular order.
+
+    For matrices of shape (..., n, n) the result has shape (..., n). Computed by LAPACK on the
+    processor.
 
     >>> tfr.linalg.eigvals(np.asarray([[2.0, 0.0], [0.0, 3.0]])).numpy()
     array([2.+0.j, 3.+0.j])
@@ -290,6 +296,8 @@ def from_lower(name: str, a: Tensor) -> Tensor:
 
 def svdvals(x: ArrayLike, /) -> Tensor:
     """Singular values, largest first.
+
+    For matrices of shape (..., m, n): min(m, n) of them each, which are real and not negative.
 
     >>> tfr.linalg.svdvals(np.asarray([[0.0, 2.0]])).numpy()
     array([2.])

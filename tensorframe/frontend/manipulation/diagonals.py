@@ -36,6 +36,9 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Sums of the diagonals; dtypes as for `sum`.
 
+    The sum of the elements whose row and column differ by `offset`, for each matrix of the last two
+    axes.
+
     >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()
     5
     """

@@ -139,6 +139,8 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """Return the slices of `x` along `axis`, without that axis.
 
+    As many tensors as the axis is long, in a tuple: the inverse of `stack`.
+
     >>> [row.tolist() for row in tfr.unstack(tfr.asarray([[1, 2], [3, 4]]))]
     [[1, 2], [3, 4]]
     """
@@ -289,6 +291,9 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Tensor]:
     """Return `ary` split along axis 1, a vector along axis 0.
+
+    `indices_or_sections` is the number of equal parts, or the positions to split before, as for
+    `split`.
 
     >>> [part.shape for part in tfr.hsplit(tfr.zeros((2, 4)), 2)]
     [(2, 2), (2, 2)]

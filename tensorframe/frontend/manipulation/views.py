@@ -98,6 +98,9 @@ def reshape(x: ArrayLike, /, shape: Axes, order: str = "C", *, copy: bool | None
 def ravel(a: ArrayLike, order: str = "C") -> Tensor:
     """Return all elements of `a` along one axis.
 
+    Elements are taken in C order, or in that of Fortran with `order="F"`; `reshape(a, -1)` is the
+    same.
+
     >>> tfr.ravel(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [1, 2, 3, 4]
     """
@@ -136,6 +139,9 @@ def transpose(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Tensor:
     """Return `a` with two axes exchanged.
+
+    A view of the same values with another shape: nothing is copied. Negative axes count from the
+    last.
 
     >>> tfr.swapaxes(tfr.zeros((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
@@ -270,6 +276,8 @@ def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
 def flipud(m: ArrayLike) -> Tensor:
     """Return `m` with its rows (axis 0) in reverse order.
 
+    `flip(m, axis=0)`: columns stay where they are. It needs one axis at least.
+
     >>> tfr.flipud(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[3, 4], [1, 2]]
     """
@@ -278,6 +286,8 @@ def flipud(m: ArrayLike) -> Tensor:
 
 def fliplr(m: ArrayLike) -> Tensor:
     """Return `m` with its columns (axis 1) in reverse order.
+
+    `flip(m, axis=1)`: rows stay where they are. It needs two axes at least.
 
     >>> tfr.fliplr(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[2, 1], [4, 3]]
@@ -340,6 +350,9 @@ def _rolled(tensor: Tensor, shift: int, axis: int) -> Tensor:
 
 def atleast_1d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     """Return each tensor with one axis at least.
+
+    Scalars become vectors of one element; everything else is returned as it is. One argument gives
+    one tensor, several give a tuple.
 
     >>> tfr.atleast_1d(tfr.asarray(3)).shape
     (1,)

@@ -55,6 +55,8 @@ def asanyarray(
 ) -> Tensor:
     """Return `a` as a tensor: `asarray`, since tensors have no subclasses.
 
+    It is there so that programs written for NumPy run unchanged.
+
     >>> tfr.asanyarray([1, 2]).tolist()
     [1, 2]
     """
@@ -79,6 +81,9 @@ def asfortranarray(
     a: ArrayLike, dtype: DTypeLike | None = None, *, like: ArrayLike | None = None
 ) -> Tensor:
     """Return `a` as a tensor, as `ascontiguousarray` does.
+
+    Tensors have no memory order of their own: the values, shape and dtype are the same whatever the
+    name asks for.
 
     >>> tfr.asfortranarray([1, 2]).shape
     (2,)
@@ -139,6 +144,8 @@ def fromiter(
 ) -> Tensor:
     """Return the numbers that an iterable yields, `count` of them (-1: all).
 
+    The iterable is read at once, into a vector of the given `dtype`.
+
     >>> tfr.fromiter((x * x for x in range(3)), "int64").tolist()
     [0, 1, 4]
     """
@@ -155,6 +162,8 @@ def fromstring(
     like: ArrayLike | None = None,
 ) -> Tensor:
     """Return the numbers of a text, which `sep` separates.
+
+    The text is read at once, into a vector; white space counts as a separator too.
 
     >>> tfr.fromstring("1 2", "int64", sep=" ").tolist()
     [1, 2]

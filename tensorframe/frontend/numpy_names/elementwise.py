@@ -177,6 +177,8 @@ def _scaled(x: Any, exponent: Any) -> Any:
 def ldexp(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """The numbers `x1` times two to the power of the integers `x2`.
 
+    The inverse of `frexp`. Exact wherever the result is a normal number of the dtype.
+
     >>> tfr.ldexp(tfr.asarray([0.5, -0.75]), tfr.asarray([4, 1])).tolist()
     [8.0, -1.5]
     """
@@ -234,6 +236,8 @@ def float_power(x1: ArrayLike, x2: ArrayLike) -> Tensor:
 @composed(op.LOGADDEXP, "x1", "x2")
 def logaddexp2(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """log2(2**x1 + 2**x2), without overflow on the way.
+
+    The logarithm, to base 2, of a sum of numbers whose logarithms are given.
 
     >>> tfr.logaddexp2(tfr.asarray([3.0]), 3.0).tolist()
     [4.0]
@@ -329,6 +333,8 @@ def _real_floats(name: str, x: Any) -> Tensor:
 def fabs(x: ArrayLike) -> Tensor:
     """Absolute values of real numbers, as floats.
 
+    Integers and booleans become floats first; complex numbers are refused, unlike by `abs`.
+
     >>> tfr.fabs(tfr.asarray([-1, 2])).tolist()
     [1.0, 2.0]
     """
@@ -340,6 +346,8 @@ def fabs(x: ArrayLike) -> Tensor:
 def rint(x: ArrayLike) -> Tensor:
     """Nearest integers, as floats; halves go to the even one.
 
+    Unlike `round` it takes no number of decimals, and integers become floats.
+
     >>> tfr.rint(tfr.asarray([0.5, 1.5, -2.5])).tolist()
     [0.0, 2.0, -2.0]
     """
@@ -350,6 +358,8 @@ def rint(x: ArrayLike) -> Tensor:
 def fix(x: ArrayLike, out: Output = None) -> Tensor:
     """Elements without their fraction: `trunc` by another name.
 
+    Rounded towards zero, as floats: 2.7 becomes 2 and -2.7 becomes -2.
+
     >>> tfr.fix(tfr.asarray([1.5, -1.5])).tolist()
     [1.0, -1.0]
     """
@@ -359,6 +369,8 @@ def fix(x: ArrayLike, out: Output = None) -> Tensor:
 def isreal(x: ArrayLike) -> Tensor:
     """Whether the imaginary parts of elements are zero.
 
+    All True for tensors of real dtypes: it looks at values, `isrealobj` at the dtype.
+
     >>> tfr.isreal(tfr.asarray([1 + 1j, 2 + 0j])).tolist()
     [False, True]
     """
@@ -367,6 +379,8 @@ def isreal(x: ArrayLike) -> Tensor:
 
 def iscomplex(x: ArrayLike) -> Tensor:
     """Whether the imaginary parts of elements are not zero.
+
+    All False for tensors of real dtypes: it looks at values, `iscomplexobj` at the dtype.
 
     >>> tfr.iscomplex(tfr.asarray([1 + 1j, 2 + 0j])).tolist()
     [True, False]

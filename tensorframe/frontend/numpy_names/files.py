@@ -30,6 +30,8 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
 def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
     """Write tensors to a compressed archive of `.npy` files: see `savez`.
 
+    Smaller files, which take longer to write and cannot be mapped when they are read.
+
     >>> import io
     >>> file = io.BytesIO()
     >>> tfr.savez_compressed(file, tfr.arange(3))

@@ -150,6 +150,8 @@ def ndim(a: ArrayLike) -> int:
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """The number of elements, along `axis` if one is named.
 
+    The shape says it: a Python integer (an axis may be negative), without computing anything.
+
     >>> tfr.size([[1, 2, 3]]), tfr.size([[1, 2, 3]], 1)
     (3, 3)
     """

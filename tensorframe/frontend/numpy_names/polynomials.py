@@ -106,6 +106,9 @@ def _aligned(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The coefficients of the sum of two polynomials.
 
+    Coefficients begin with that of the highest power, as in NumPy; the shorter polynomial is padded
+    in front.
+
     >>> tfr.polyadd(tfr.asarray([1, 2]), tfr.asarray([9, 5, 4])).tolist()
     [9, 6, 6]
     """
@@ -118,6 +121,8 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The coefficients of the difference of two polynomials.
+
+    Coefficients begin with that of the highest power; the shorter polynomial is padded in front.
 
     >>> tfr.polysub(tfr.asarray([2, 10, -2]), tfr.asarray([3, 10, -4])).tolist()
     [-1, 0, 2]
@@ -185,6 +190,8 @@ def _by_numpy(function: Any, *tensors: Any) -> Tensor:
 
 def polyder(p: ArrayLike, m: int = 1) -> Any:
     """The coefficients of the derivative of order `m`.
+
+    Coefficients begin with that of the highest power; there are `m` fewer of them in the result.
 
     >>> tfr.polyder(tfr.asarray([1, 1, 1, 1])).tolist()
     [3, 2, 1]

@@ -50,6 +50,8 @@ def _cosines(name: str, M: Any, *weights: float) -> Any:
 def bartlett(M: int, *, device: OnDevice = None) -> Tensor:
     """The triangular window of `M` points, with zeros at both ends.
 
+    It rises linearly to the middle and falls likewise; a vector of the default dtype.
+
     >>> tfr.bartlett(5).tolist()
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
@@ -68,6 +70,8 @@ def blackman(M: int, *, device: OnDevice = None) -> Tensor:
 
 def hamming(M: int, *, device: OnDevice = None) -> Tensor:
     """The Hamming window of `M` points: a raised cosine, 0.08 at both ends.
+
+    Its constants 0.54 and 0.46 weaken the nearest side lobe of its spectrum.
 
     >>> tfr.hamming(3).numpy().round(3)
     array([0.08, 1.  , 0.08], dtype=float32)

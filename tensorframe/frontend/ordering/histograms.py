@@ -40,7 +40,11 @@ _RULES: Final = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturg
 
 
 class Histogram(NamedTuple):
-    """What `histogram` gives."""
+    """What `histogram` gives.
+
+    A pair: how many elements fell into each bin (or the density there), and the edges, one more
+    than bins.
+    """
 
     counts: Tensor
     edges: Tensor
@@ -90,6 +94,8 @@ def histogram_bin_edges(
     weights: ArrayLike | None = None,
 ) -> Tensor:
     """The edges of the bins that `histogram` counts in.
+
+    All bins have the same width when `bins` is a number or the name of one of NumPy's rules.
 
     >>> tfr.histogram_bin_edges(tfr.asarray([1.0, 2.0, 5.0]), bins=2).tolist()
     [1.0, 3.0, 5.0]

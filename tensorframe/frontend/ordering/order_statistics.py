@@ -192,6 +192,8 @@ def nanpercentile(
 ) -> Tensor:
     """The percentiles of the elements that are not NaN: see `quantile`.
 
+    `q` runs from 0 to 100; where all elements are NaN the result is NaN.
+
     >>> tfr.nanpercentile(tfr.asarray([0.0, math.nan, 1.0]), 50).item()
     0.5
     """

@@ -40,7 +40,11 @@ __all__ = [
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
+    """What `unique_all` gives.
+
+    Four tensors: the distinct values, where each occurs first, which of them each element is, and
+    how often each occurs.
+    """
 
     values: Tensor
     indices: Tensor
@@ -49,14 +53,21 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
+    """What `unique_counts` gives.
+
+    A pair of equal length: the distinct values in ascending order, and how often each of them
+    occurs.
+    """
 
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
+    """What `unique_inverse` gives.
+
+    A pair: the distinct values in ascending order, and for each element its position among them.
+    """
 
     values: Tensor
     inverse_indices: Tensor
@@ -210,6 +221,9 @@ def _found(values: Tensor, pool: Tensor) -> Tensor:
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Tensor:
     """The distinct elements of both tensors, sorted. Computes at once.
+
+    Both are flattened first. How many elements there are depends on their values, which is why
+    nothing is left lazy.
 
     >>> tfr.union1d(tfr.asarray([3, 1]), tfr.asarray([2, 3])).tolist()
     [1, 2, 3]

@@ -24,7 +24,10 @@ Kind = Literal["quicksort", "heapsort", "stable", "mergesort"] | None
 
 
 class TopK(NamedTuple):
-    """What `topk` gives."""
+    """What `topk` gives.
+
+    A pair: the values in the order that was asked for, and their positions along the axis.
+    """
 
     values: Tensor
     indices: Tensor

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe.backends.registry import named_device, resolve_device
 from tensorframe.dtypes import ADDED, DTypeLike
-from tensorframe.errors import DeviceError
+from tensorframe.errors import DeviceError, DTypeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.conversion.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import data_node, placed
@@ -88,9 +88,13 @@ def __array_interface__(self: Tensor) -> dict[str, Any]:
 @attribute
 def _numba_type_(self: Tensor) -> Any:
     """The type of a tensor as an argument of a function that Numba compiles: a read-only array in C order."""
-    from tensorframe.backends.llvm.numba_arguments import tensor_type
+    from tensorframe.backends.llvm.numba_arguments import refuse_by_dtype, tensor_type
 
-    return tensor_type(self.node.dtype, self.ndim)
+    try:
+        return tensor_type(self.node.dtype, self.ndim)
+    except DTypeError as error:
+        refuse_by_dtype(type(self))  # which Numba asks next
+        raise AttributeError("Numba has no type for it", name="_numba_type_", obj=self) from error
 
 
 @method

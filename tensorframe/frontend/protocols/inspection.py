@@ -88,6 +88,8 @@ def _of_kind(kind: str | tuple[str, ...]) -> frozenset[DType]:
 def __array_namespace_info__() -> NamespaceInfo:
     """Return an object that tells what this namespace can do.
 
+    The Array API standard's inspection: its devices, dtypes, default dtypes and capabilities.
+
     >>> tfr.__array_namespace_info__().capabilities()["boolean indexing"]
     True
     """

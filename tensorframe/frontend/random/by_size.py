@@ -28,6 +28,8 @@ def rand(
 ) -> Tensor:
     """Uniform numbers from 0 to below 1, in a shape given as integers.
 
+    An older name of NumPy's: `random((2, 3))` and `rand(2, 3)` give numbers of the same kind.
+
     >>> tfr.random.rand(2, 3).shape
     (2, 3)
     """
@@ -72,6 +74,8 @@ def random(
 ) -> Tensor:
     """Uniform numbers from 0 to below 1.
 
+    Of the default dtype, all values equally likely, in a shape of `size`.
+
     >>> tfr.random.random((2, 3)).shape
     (2, 3)
     """
@@ -90,6 +94,8 @@ def standard_normal(
 ) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1.
 
+    Of the default dtype, in a shape of `size`; `normal` takes other means and deviations.
+
     >>> tfr.random.standard_normal((2, 3)).shape
     (2, 3)
     """
@@ -104,6 +110,8 @@ def standard_exponential(
     key: Source = None,
 ) -> Tensor:
     """Exponential numbers of mean 1.
+
+    Waiting times of events that occur once a unit of time; their standard deviation is 1 too.
 
     >>> tfr.random.standard_exponential((2, 3)).shape
     (2, 3)

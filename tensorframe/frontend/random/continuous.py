@@ -43,6 +43,8 @@ def standard_gamma(
 ) -> Tensor:
     """Numbers of the gamma distribution with this shape parameter and scale 1.
 
+    Their mean is `shape`; times a scale they are those of `gamma`.
+
     >>> tfr.random.standard_gamma(shape=2.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -60,6 +62,8 @@ def gamma(
     key: Source = None,
 ) -> Tensor:
     """Numbers of the gamma distribution: their mean is `shape * scale`.
+
+    Both parameters are above zero, and broadcast against each other and `size`.
 
     >>> tfr.random.gamma(shape=2.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
@@ -95,6 +99,8 @@ def chisquare(
     key: Source = None,
 ) -> Tensor:
     """Sums of the squares of `df` standard normal numbers.
+
+    Their mean is `df`, which need not be an integer: `2 * gamma(df / 2)`.
 
     >>> tfr.random.chisquare(3.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
@@ -151,6 +157,9 @@ def noncentral_f(
 ) -> Tensor:
     """Numbers of the F distribution whose numerator is shifted by `nonc`.
 
+    The quotient of a noncentral and a central chi-square number, each divided by its degrees of
+    freedom.
+
     >>> tfr.random.noncentral_f(2.0, 9.0, 1.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -168,6 +177,8 @@ def standard_t(
 ) -> Tensor:
     """Numbers of Student's t distribution with `df` degrees of freedom.
 
+    With few degrees of freedom the tails are heavy; with many, they are nearly standard normal.
+
     >>> tfr.random.standard_t(5.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -183,6 +194,8 @@ def standard_cauchy(
     key: Source = None,
 ) -> Tensor:
     """Numbers of the Cauchy distribution: quotients of two standard normal numbers.
+
+    They have neither mean nor variance: large ones occur again and again.
 
     >>> tfr.random.standard_cauchy(size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
@@ -220,6 +233,9 @@ def logistic(
 ) -> Tensor:
     """Numbers of the logistic distribution around `loc`.
 
+    Their variance is `(pi * scale)**2 / 3`; the tails are heavier than those of the normal
+    distribution.
+
     >>> tfr.random.logistic(size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -238,6 +254,8 @@ def gumbel(
 ) -> Tensor:
     """Numbers of the Gumbel distribution: largest ones of many exponential numbers.
 
+    Their mean is `loc + 0.5772 * scale`; the mode is `loc`.
+
     >>> tfr.random.gumbel(size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -255,6 +273,8 @@ def lognormal(
     key: Source = None,
 ) -> Tensor:
     """Numbers whose logarithms are normal, with this mean and standard deviation.
+
+    `exp` of normal numbers: always above zero, with the mean `exp(mean + sigma**2 / 2)`.
 
     >>> tfr.random.lognormal(size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
@@ -307,6 +327,8 @@ def pareto(
 ) -> Tensor:
     """Numbers of the Pareto II (Lomax) distribution with shape `a`.
 
+    They begin at 0: add 1 and multiply by the least value for the classical Pareto distribution.
+
     >>> tfr.random.pareto(3.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -323,6 +345,8 @@ def power(
     key: Source = None,
 ) -> Tensor:
     """Numbers from 0 to 1 with the density `a * x**(a - 1)`.
+
+    The larger `a` is, the closer to 1 they are; `a=1` gives uniform numbers.
 
     >>> tfr.random.power(3.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
@@ -361,6 +385,8 @@ def vonmises(
 ) -> Tensor:
     """Angles around `mu`, the closer to it the larger `kappa` is.
 
+    They lie between -pi and pi; `kappa=0` makes all equally likely.
+
     >>> tfr.random.vonmises(0.0, 2.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -378,6 +404,9 @@ def wald(
     key: Source = None,
 ) -> Tensor:
     """Numbers of the inverse Gaussian distribution.
+
+    Times at which a random walk with drift first reaches a level: always above zero, `mean` on
+    average.
 
     >>> tfr.random.wald(1.0, 2.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)

@@ -30,6 +30,8 @@ def poisson(
 ) -> Tensor:
     """Numbers of events (integers) where `lam` are expected.
 
+    Mean and variance are both `lam`, which must not be negative and broadcasts against `size`.
+
     >>> tfr.random.poisson(4.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -48,6 +50,8 @@ def binomial(
 ) -> Tensor:
     """Numbers of successes (integers) in `n` trials that succeed with probability `p`.
 
+    Their mean is `n * p`; both parameters broadcast against each other and `size`.
+
     >>> tfr.random.binomial(10, 0.5, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -65,6 +69,8 @@ def negative_binomial(
     key: Source = None,
 ) -> Tensor:
     """Numbers of failures (integers) before `n` successes, which have probability `p`.
+
+    Their mean is `n * (1 - p) / p`; `n` may be any positive number.
 
     >>> tfr.random.negative_binomial(3, 0.5, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
@@ -123,6 +129,8 @@ def logseries(
 ) -> Tensor:
     """Integers of the logarithmic series distribution.
 
+    `k` from 1 up has the probability `-p**k / (k * log(1 - p))`.
+
     >>> tfr.random.logseries(0.5, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
@@ -139,6 +147,8 @@ def zipf(
     key: Source = None,
 ) -> Tensor:
     """Integers of Zipf's distribution: `k` is as likely as `k**-a`.
+
+    `k` runs from 1 up, and `a` must be above 1; long tails make large integers common.
 
     >>> tfr.random.zipf(2.0, size=(2, 3), key=tfr.random.key(1)).shape
     (2, 3)

@@ -27,7 +27,11 @@ __all__ = ["Estimate", "estimate"]
 
 @dataclass(frozen=True, repr=False)
 class Estimate(Page):
-    """What a computation takes, in bytes and operations."""
+    """What a computation takes, in bytes and operations.
+
+    Found before anything runs, from shapes and dtypes alone: what is read, written and held at the
+    peak.
+    """
 
     peak: dict[Device, int]
     """The most bytes that live at once on each device: inputs, results, what lies between, and what steps need."""

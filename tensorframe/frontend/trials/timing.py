@@ -68,7 +68,11 @@ class TimedBackend:
 
 @dataclass(frozen=True, repr=False)
 class Benchmark(Page):
-    """The backends of a benchmark, the reference first; indexed by name."""
+    """The backends of a benchmark, the reference first; indexed by name.
+
+    Each entry has the times of all rounds; printed it is a table of medians and ratios to the
+    reference.
+    """
 
     backends: tuple[TimedBackend, ...]
 

@@ -55,7 +55,10 @@ class VerifiedBackend:
 
 @dataclass(frozen=True, repr=False)
 class Verification(Page):
-    """The backends of a verification, the reference first; indexed by name."""
+    """The backends of a verification, the reference first; indexed by name.
+
+    Each entry has the largest difference and where it lies; printed it is a table.
+    """
 
     backends: tuple[VerifiedBackend, ...]
 

@@ -71,6 +71,8 @@ def _of(op: Op, name: str, input: Any, **numbers: Any) -> Tensor:
 def relu(input: ArrayLike) -> Tensor:
     """The elements, negative ones replaced by 0. The slope at 0 is 0.
 
+    A rectified linear unit; NaN stays NaN.
+
     >>> tfr.nn.functional.relu(tfr.asarray([-1.0, 2.0])).tolist()
     [0.0, 2.0]
     """
@@ -80,6 +82,8 @@ def relu(input: ArrayLike) -> Tensor:
 def relu6(input: ArrayLike) -> Tensor:
     """The elements, limited to 0 and 6.
 
+    A rectified linear unit with a ceiling, whose gradient is zero at and beyond both limits.
+
     >>> tfr.nn.functional.relu6(tfr.asarray([-1.0, 2.0, 8.0])).tolist()
     [0.0, 2.0, 6.0]
     """
@@ -88,6 +92,8 @@ def relu6(input: ArrayLike) -> Tensor:
 
 def leaky_relu(input: ArrayLike, negative_slope: float = 0.01) -> Tensor:
     """The elements, negative ones times `negative_slope`.
+
+    The small slope below zero keeps units from ending with a gradient of zero.
 
     >>> tfr.nn.functional.leaky_relu(tfr.asarray([-2.0, 2.0]), 0.5).tolist()
     [-1.0, 2.0]
@@ -186,6 +192,8 @@ def gelu(input: ArrayLike, approximate: str = "none") -> Tensor:
 def silu(input: ArrayLike) -> Tensor:
     """`x * sigmoid(x)`, also called swish.
 
+    A sigmoid-weighted linear unit: smooth, with a least value of -0.28 near -1.28.
+
     >>> tfr.nn.functional.silu(tfr.asarray([0.0, 100.0])).tolist()
     [0.0, 100.0]
     """
@@ -206,6 +214,8 @@ def mish(input: ArrayLike) -> Tensor:
 def softplus(input: ArrayLike, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` is above `threshold`.
 
+    A smooth `relu`, whose derivative is the sigmoid of `beta * x`.
+
     >>> tfr.nn.functional.softplus(tfr.asarray([-1000.0, 1000.0]), beta=2.0).tolist()
     [0.0, 1000.0]
     """
@@ -214,6 +224,8 @@ def softplus(input: ArrayLike, beta: float = 1.0, threshold: float = 20.0) -> Te
 
 def softsign(input: ArrayLike) -> Tensor:
     """`x / (1 + |x|)`.
+
+    From -1 to 1 like `tanh`, but it tends to its limits more slowly.
 
     >>> tfr.nn.functional.softsign(tfr.asarray([-1.0, 3.0])).tolist()
     [-0.5, 0.75]
@@ -224,6 +236,8 @@ def softsign(input: ArrayLike) -> Tensor:
 def tanh(input: ArrayLike) -> Tensor:
     """Hyperbolic tangent.
 
+    From -1 to 1, with slope 1 at zero: `(exp(x) - exp(-x)) / (exp(x) + exp(-x))`.
+
     >>> tfr.nn.functional.tanh(tfr.asarray([0.0, 100.0])).tolist()
     [0.0, 1.0]
     """
@@ -232,6 +246,8 @@ def tanh(input: ArrayLike) -> Tensor:
 
 def sigmoid(input: ArrayLike) -> Tensor:
     """`1 / (1 + exp(-x))`.
+
+    The logistic function, from 0 to 1, computed without overflow at either end.
 
     >>> tfr.nn.functional.sigmoid(tfr.asarray([0.0, 100.0])).tolist()
     [0.5, 1.0]
@@ -242,6 +258,8 @@ def sigmoid(input: ArrayLike) -> Tensor:
 def logsigmoid(input: ArrayLike) -> Tensor:
     """Logarithm of `sigmoid`, accurate where that is nearly 0 or 1.
 
+    `-log(1 + exp(-x))`, which does not overflow for large negative elements.
+
     >>> tfr.nn.functional.logsigmoid(tfr.asarray([-1000.0])).tolist()
     [-1000.0]
     """
@@ -250,6 +268,8 @@ def logsigmoid(input: ArrayLike) -> Tensor:
 
 def hardtanh(input: ArrayLike, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """The elements, limited to `min_val` and `max_val`.
+
+    The gradient is one between the limits and zero at and beyond them.
 
     >>> tfr.nn.functional.hardtanh(tfr.asarray([-3.0, 0.5])).tolist()
     [-1.0, 0.5]
@@ -264,6 +284,8 @@ def hardtanh(input: ArrayLike, min_val: float = -1.0, max_val: float = 1.0) -> T
 def hardsigmoid(input: ArrayLike) -> Tensor:
     """A line from 0 at -3 to 1 at 3, constant beyond.
 
+    `clip(x / 6 + 1/2, 0, 1)`: a sigmoid without exponentials.
+
     >>> tfr.nn.functional.hardsigmoid(tfr.asarray([-4.0, 0.0, 4.0])).tolist()
     [0.0, 0.5, 1.0]
     """
@@ -272,6 +294,8 @@ def hardsigmoid(input: ArrayLike) -> Tensor:
 
 def hardswish(input: ArrayLike) -> Tensor:
     """`x * hardsigmoid(x)`.
+
+    A piecewise approximation of `silu` without exponentials: 0 below -3, `x` above 3.
 
     Source: A. Howard et al., "Searching for MobileNetV3", arXiv 1905.02244.
 
@@ -284,6 +308,8 @@ def hardswish(input: ArrayLike) -> Tensor:
 def tanhshrink(input: ArrayLike) -> Tensor:
     """`x - tanh(x)`.
 
+    An odd function: nearly zero for small elements, and `x` less one for large ones.
+
     >>> tfr.nn.functional.tanhshrink(tfr.asarray([0.0, 100.0])).tolist()
     [0.0, 99.0]
     """
@@ -293,6 +319,8 @@ def tanhshrink(input: ArrayLike) -> Tensor:
 def softshrink(input: ArrayLike, lambd: float = 0.5) -> Tensor:
     """The elements, nearer to 0 by `lambd`, but not beyond it.
 
+    The proximal operator of `lambd * abs(x)`: those within `lambd` of 0 become 0.
+
     >>> tfr.nn.functional.softshrink(tfr.asarray([-2.0, 0.25])).tolist()
     [-1.5, 0.0]
     """
@@ -301,6 +329,8 @@ def softshrink(input: ArrayLike, lambd: float = 0.5) -> Tensor:
 
 def hardshrink(input: ArrayLike, lambd: float = 0.5) -> Tensor:
     """The elements, those from `-lambd` to `lambd` replaced by 0.
+
+    Those beyond `lambd` stay as they are, so the function jumps there.
 
     >>> tfr.nn.functional.hardshrink(tfr.asarray([-2.0, 0.25])).tolist()
     [-2.0, 0.0]
@@ -317,6 +347,8 @@ def _not_negative(name: str, lambd: Any) -> Any:
 
 def threshold(input: ArrayLike, threshold: float, value: float) -> Tensor:
     """The elements, those not above `threshold` replaced by `value`.
+
+    With 0 for both it is `relu`; the gradient is zero where elements were replaced.
 
     >>> tfr.nn.functional.threshold(tfr.asarray([0.25, 0.75]), 0.5, 9.0).tolist()
     [9.0, 0.75]
@@ -386,6 +418,8 @@ def log_softmax(input: ArrayLike, dim: int = -1) -> Tensor:
 
 def softmin(input: ArrayLike, dim: int = -1) -> Tensor:
     """`softmax` of the negated elements: the smallest has the largest share.
+
+    Shares along `dim` sum to one.
 
     >>> tfr.nn.functional.softmin(tfr.asarray([0.0, 0.0]), dim=0).tolist()
     [0.5, 0.5]

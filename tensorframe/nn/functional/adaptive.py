@@ -101,6 +101,8 @@ def adaptive_max_pool3d(
 ) -> Any:
     """Largest elements of parts of volumes; see `adaptive_max_pool2d`.
 
+    `output_size` says how many parts there are in depth, height and width.
+
     >>> tfr.nn.functional.adaptive_max_pool3d(tfr.ones((8, 4, 6, 6)), 2).shape
     (8, 2, 2, 2)
     """

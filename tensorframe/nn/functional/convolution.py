@@ -42,6 +42,8 @@ def conv1d(
 ) -> Tensor:
     """Convolution along one axis; see `conv2d`.
 
+    The input has shape (N, C, L) or (C, L), the weight (out, C / groups, window).
+
     Shapes (N, C, L) or (C, L), weights (O, C / groups, K).
 
     >>> x = tfr.asarray([[1.0, 2.0, 3.0, 4.0]])

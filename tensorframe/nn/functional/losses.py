@@ -84,6 +84,8 @@ def mse_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Te
 def l1_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Tensor:
     """Absolute differences; arguments as for `mse_loss`.
 
+    Averaged over all elements, unless `reduction` is "sum" or "none".
+
     >>> tfr.nn.functional.l1_loss(tfr.asarray([1.0, 2.0]), tfr.asarray([1.0, 4.0])).item()
     1.0
     """
@@ -235,6 +237,8 @@ def hinge_embedding_loss(
 
 def soft_margin_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Tensor:
     """`log(1 + exp(-target * input))`, for targets 1 and -1.
+
+    Logistic loss of two classes; averaged, unless `reduction` is "sum" or "none".
 
     >>> tfr.nn.functional.soft_margin_loss(tfr.asarray([0.0]), tfr.asarray([1.0])).item()
     0.6931471824645996

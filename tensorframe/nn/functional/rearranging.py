@@ -52,6 +52,8 @@ def pixel_shuffle(input: ArrayLike, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: ArrayLike, downscale_factor: int) -> Tensor:
     """Pixels as channels: shape (..., C, H r, W r) becomes (..., C r r, H, W), for `downscale_factor` r.
 
+    The inverse of `pixel_shuffle` with the same factor; height and width must be multiples of it.
+
     >>> tfr.nn.functional.pixel_unshuffle(tfr.asarray([[[1.0, 2.0], [3.0, 4.0]]]), 2).tolist()
     [[[1.0]], [[2.0]], [[3.0]], [[4.0]]]
     """

@@ -46,6 +46,8 @@ __all__ = [
 class CELU(Options):
     """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`.
 
+    The identity above zero, and a smooth approach to `-alpha` below (Barron, 2017).
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.CELU()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-0.86, 0.0, 2.0]
     """
@@ -60,6 +62,8 @@ class CELU(Options):
 
 class ELU(Options):
     """`x` above zero, `alpha * (exp(x) - 1)` below.
+
+    Smooth where `alpha` is 1; it saturates at `-alpha` (Clevert et al., 2015).
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.ELU()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-0.86, 0.0, 2.0]
@@ -91,6 +95,9 @@ class GELU(Options):
 class GLU(Options):
     """The first half along `dim` times the sigmoid of the second.
 
+    A gated linear unit (Dauphin et al., 2016). The axis must have an even length, and becomes half
+    as long.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.GLU()(tfr.asarray([1.0, 0.0])).tolist()]
     [0.5]
     """
@@ -105,6 +112,8 @@ class GLU(Options):
 
 class Hardshrink(Options):
     """`x`, but zero within `lambd` of zero.
+
+    What lies beyond `lambd` stays as it is, so the function jumps there; `Softshrink` does not.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Hardshrink()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-2.0, 0.0, 2.0]
@@ -121,6 +130,8 @@ class Hardshrink(Options):
 class Hardsigmoid(Options):
     """A straight line from 0 at -3 to 1 at 3.
 
+    Constant beyond, and cheaper than the `Sigmoid` that it stands for on small devices.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Hardsigmoid()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [0.17, 0.5, 0.83]
     """
@@ -135,6 +146,8 @@ class Hardsigmoid(Options):
 
 class Hardswish(Options):
     """`x` times `Hardsigmoid` of it.
+
+    A piecewise approximation of `SiLU` without exponentials (MobileNetV3).
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Hardswish()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-0.33, 0.0, 1.67]
@@ -151,6 +164,8 @@ class Hardswish(Options):
 class Hardtanh(Options):
     """`x`, but not below `min_val`, nor above `max_val`.
 
+    A line with slope 1 between two limits, a piecewise stand-in for the hyperbolic tangent.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Hardtanh()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-1.0, 0.0, 1.0]
     """
@@ -165,6 +180,8 @@ class Hardtanh(Options):
 
 class LeakyReLU(Options):
     """`x` above zero, `negative_slope * x` below.
+
+    The small slope below zero keeps units from ending with a gradient of zero.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.LeakyReLU()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-0.02, 0.0, 2.0]
@@ -181,6 +198,8 @@ class LeakyReLU(Options):
 class LogSigmoid(Options):
     """The logarithm of `Sigmoid`.
 
+    `-log(1 + exp(-x))`, computed without overflow for large negative elements.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.LogSigmoid()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-2.13, -0.69, -0.13]
     """
@@ -192,6 +211,9 @@ class LogSigmoid(Options):
 
 class LogSoftmax(Options):
     """The logarithm of `Softmax` along `dim`.
+
+    `x - logsumexp(x)`, which keeps its digits where a probability is nearly zero; `NLLLoss` takes
+    it.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.LogSoftmax()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-4.14, -2.14, -0.14]
@@ -207,6 +229,8 @@ class LogSoftmax(Options):
 
 class Mish(Options):
     """`x * tanh(softplus(x))`.
+
+    Smooth, unbounded above and slightly negative below zero (Misra, 2019, arXiv 1908.08681).
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Mish()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-0.25, 0.0, 1.94]
@@ -266,6 +290,8 @@ class RReLU(Options):
 class ReLU(Options):
     """`x` above zero, zero below.
 
+    A rectified linear unit, the usual choice between layers. Its gradient at zero is zero.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.ReLU()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [0.0, 0.0, 2.0]
     """
@@ -280,6 +306,8 @@ class ReLU(Options):
 
 class ReLU6(Options):
     """`x` from 0 to 6, which it stays within.
+
+    A rectified linear unit with a ceiling, which suits weights of few bits.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.ReLU6()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [0.0, 0.0, 2.0]
@@ -296,6 +324,9 @@ class ReLU6(Options):
 class SELU(Options):
     """`ELU` with the constants that keep mean 0 and variance 1.
 
+    For networks that normalise themselves (Klambauer et al., 2017), with `AlphaDropout` and normal
+    weights of variance 1/n.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.SELU()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-1.52, 0.0, 2.1]
     """
@@ -310,6 +341,8 @@ class SELU(Options):
 
 class SiLU(Options):
     """`x * sigmoid(x)`.
+
+    A sigmoid-weighted linear unit, also called swish: smooth, with a least value of -0.28.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.SiLU()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-0.24, 0.0, 1.76]
@@ -326,6 +359,9 @@ class SiLU(Options):
 class Sigmoid(Options):
     """`1 / (1 + exp(-x))`.
 
+    The logistic function, from 0 to 1: probabilities of scores. `BCEWithLogitsLoss` takes the
+    scores themselves.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Sigmoid()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [0.12, 0.5, 0.88]
     """
@@ -337,6 +373,8 @@ class Sigmoid(Options):
 
 class Softmax(Options):
     """Exponentials along `dim`, scaled to sum to one.
+
+    Probabilities of scores, computed after subtracting the largest, so that nothing overflows.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Softmax()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [0.02, 0.12, 0.87]
@@ -353,6 +391,8 @@ class Softmax(Options):
 class Softmin(Options):
     """`Softmax` of `-x`.
 
+    The smallest element along `dim` gets the largest probability; they sum to one.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Softmin()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [0.87, 0.12, 0.02]
     """
@@ -367,6 +407,8 @@ class Softmin(Options):
 
 class Softplus(Options):
     """`log(1 + exp(beta * x)) / beta`; `x` itself where `beta * x` is above `threshold`.
+
+    A smooth `ReLU` whose results are always above zero.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Softplus()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [0.13, 0.69, 2.13]
@@ -383,6 +425,8 @@ class Softplus(Options):
 class Softshrink(Options):
     """`x` nearer to zero by `lambd`; zero within that of it.
 
+    The proximal operator of `lambd * abs(x)`, which sparse coding applies.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Softshrink()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-1.5, 0.0, 1.5]
     """
@@ -398,6 +442,8 @@ class Softshrink(Options):
 class Softsign(Options):
     """`x / (1 + abs(x))`.
 
+    From -1 to 1 like `Tanh`, which it resembles, but it tends to its limits more slowly.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Softsign()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-0.67, 0.0, 0.67]
     """
@@ -409,6 +455,8 @@ class Softsign(Options):
 
 class Tanh(Options):
     """The hyperbolic tangent.
+
+    From -1 to 1, with slope 1 at zero; recurrent layers use it between their steps.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Tanh()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-0.96, 0.0, 0.96]
@@ -422,6 +470,8 @@ class Tanh(Options):
 class Tanhshrink(Options):
     """`x - tanh(x)`.
 
+    Nearly zero for small elements, `x` less one for large ones; an odd function.
+
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Tanhshrink()(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-1.04, 0.0, 1.04]
     """
@@ -433,6 +483,8 @@ class Tanhshrink(Options):
 
 class Threshold(Options):
     """`x` above `threshold`, else `value`.
+
+    A step in the function unless both are equal: `Threshold(0, 0)` is `ReLU`.
 
     >>> [round(value, 2) + 0.0 for value in tfr.nn.Threshold(0.5, -1.0)(tfr.asarray([-2.0, 0.0, 2.0])).tolist()]
     [-1.0, -1.0, 2.0]

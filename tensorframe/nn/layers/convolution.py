@@ -194,6 +194,9 @@ class Conv1d(Conv2d):
 class Conv3d(Conv2d):
     """`Conv2d` along three axes: inputs (N, C, D, H, W) or (C, D, H, W).
 
+    The kernel moves in depth, height and width; its parameters are those of `Conv2d`, with three
+    numbers for each.
+
     >>> tfr.nn.Conv3d(3, 8, 3)(tfr.ones((2, 3, 5, 5, 5))).shape
     (2, 8, 3, 3, 3)
     """
@@ -264,6 +267,8 @@ class ConvTranspose2d(_Convolution):
 class ConvTranspose1d(ConvTranspose2d):
     """`ConvTranspose2d` along one axis.
 
+    The gradient of `Conv1d` by its input, as a layer: it enlarges inputs (N, C, L) by `stride`.
+
     >>> tfr.nn.ConvTranspose1d(8, 3, 2, stride=2)(tfr.ones((2, 8, 5))).shape
     (2, 3, 10)
     """
@@ -273,6 +278,9 @@ class ConvTranspose1d(ConvTranspose2d):
 
 class ConvTranspose3d(ConvTranspose2d):
     """`ConvTranspose2d` along three axes.
+
+    The gradient of `Conv3d` by its input, as a layer: it enlarges inputs (N, C, D, H, W) by
+    `stride`.
 
     >>> tfr.nn.ConvTranspose3d(4, 3, 2)(tfr.ones((1, 4, 2, 2, 2))).shape
     (1, 3, 3, 3, 3)

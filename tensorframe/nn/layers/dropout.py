@@ -37,6 +37,9 @@ class Dropout(Module):
 class Dropout1d(Dropout):
     """`Dropout` of whole channels of (N, C, L).
 
+    Each channel is zero with probability `p` while training, and the others are scaled by 1 / (1 -
+    p).
+
     >>> tfr.nn.Dropout1d()(tfr.ones((2, 3, 4))).shape
     (2, 3, 4)
     """
@@ -48,6 +51,9 @@ class Dropout1d(Dropout):
 
 class Dropout2d(Dropout):
     """`Dropout` of whole channels of (N, C, H, W).
+
+    Each feature map is zero with probability `p` while training, since its neighbouring pixels tell
+    the same.
 
     >>> tfr.nn.Dropout2d()(tfr.ones((2, 3, 4, 4))).shape
     (2, 3, 4, 4)
@@ -61,6 +67,9 @@ class Dropout2d(Dropout):
 class Dropout3d(Dropout):
     """`Dropout` of whole channels of (N, C, D, H, W).
 
+    Each volume of a channel is zero with probability `p` while training, the others are scaled by 1
+    / (1 - p).
+
     >>> tfr.nn.Dropout3d()(tfr.ones((2, 3, 4, 4, 4))).shape
     (2, 3, 4, 4, 4)
     """
@@ -72,6 +81,9 @@ class Dropout3d(Dropout):
 
 class AlphaDropout(Dropout):
     """`Dropout` for networks of `SELU`: keeps mean and variance.
+
+    Elements that are dropped become the value that `SELU` tends to, and all are scaled and shifted
+    (Klambauer et al., 2017).
 
     >>> tfr.nn.AlphaDropout()(tfr.ones((2, 3))).shape
     (2, 3)

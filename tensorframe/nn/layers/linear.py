@@ -21,6 +21,8 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 class Identity(Module):
     """Gives its input; takes and ignores any arguments.
 
+    It stands where a layer is expected and none is wanted.
+
     >>> tfr.nn.Identity()(3)
     3
     """

@@ -51,6 +51,9 @@ class _Loss(Options):
 class BCELoss(_Loss):
     """The surprise at `target` by probabilities.
 
+    `-(target * log(input) + (1 - target) * log(1 - input))`, with logarithms limited to -100,
+    averaged unless `reduction` says otherwise.
+
     >>> round(tfr.nn.BCELoss()(tfr.asarray([[0.5, 0.25]]), tfr.ones((1, 2))).item(), 3)
     1.04
     """
@@ -68,6 +71,8 @@ class BCELoss(_Loss):
 
 class BCEWithLogitsLoss(_Loss):
     """`BCELoss` of the sigmoid of scores, without its rounding.
+
+    One step that does not overflow: probabilities near 0 and 1 keep their digits.
 
     >>> round(tfr.nn.BCEWithLogitsLoss()(tfr.asarray([[0.5, 0.25]]), tfr.ones((1, 2))).item(), 3)
     0.525
@@ -245,6 +250,9 @@ class KLDivLoss(_Loss):
 class L1Loss(_Loss):
     """The mean absolute difference.
 
+    Robust against outliers, since they weigh no more than their size; `reduction` may be "sum" or
+    "none" as well.
+
     >>> round(tfr.nn.L1Loss()(tfr.asarray([[0.5, 0.25]]), tfr.ones((1, 2))).item(), 3)
     0.625
     """
@@ -259,6 +267,8 @@ class L1Loss(_Loss):
 
 class MSELoss(_Loss):
     """The mean squared difference.
+
+    Averaged over all elements, unless `reduction` is "sum" or "none".
 
     >>> round(tfr.nn.MSELoss()(tfr.asarray([[0.5, 0.25]]), tfr.ones((1, 2))).item(), 3)
     0.406
@@ -292,6 +302,8 @@ class MarginRankingLoss(_Loss):
 
 class MultiLabelSoftMarginLoss(_Loss):
     """`BCEWithLogitsLoss` for each class, and the mean over classes.
+
+    Every sample may belong to several classes: `target` has ones at these and zeros elsewhere.
 
     >>> round(tfr.nn.MultiLabelSoftMarginLoss()(tfr.asarray([[0.5, 0.25]]), tfr.ones((1, 2))).item(), 3)
     0.525
@@ -341,6 +353,8 @@ class MultiMarginLoss(_Loss):
 
 class NLLLoss(_Loss):
     """`CrossEntropyLoss` of logarithms of probabilities in the place of scores.
+
+    Its input comes from `LogSoftmax`; `weight` and `ignore_index` mean the same as there.
 
     >>> round(tfr.nn.NLLLoss()(tfr.zeros((2, 4)), tfr.asarray([0, 3])).item(), 3)
     0.0
@@ -394,6 +408,8 @@ class PoissonNLLLoss(_Loss):
 class SmoothL1Loss(_Loss):
     """Squares of differences up to `beta`, beyond it their size.
 
+    Like `HuberLoss` divided by `beta`: smooth at zero and robust against outliers.
+
     >>> round(tfr.nn.SmoothL1Loss()(tfr.asarray([[0.5, 0.25]]), tfr.ones((1, 2))).item(), 3)
     0.203
     """
@@ -409,6 +425,8 @@ class SmoothL1Loss(_Loss):
 
 class SoftMarginLoss(_Loss):
     """`log(1 + exp(-target * input))`, for targets 1 and -1.
+
+    Logistic loss of two classes; averaged, unless `reduction` says otherwise.
 
     >>> round(tfr.nn.SoftMarginLoss()(tfr.asarray([[0.5, 0.25]]), tfr.ones((1, 2))).item(), 3)
     0.525

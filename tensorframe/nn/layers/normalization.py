@@ -153,6 +153,8 @@ class BatchNorm2d(_ByChannel):
 class BatchNorm1d(BatchNorm2d):
     """`BatchNorm2d` for inputs (N, C) or (N, C, L).
 
+    Each channel is scaled by its mean and variance over the batch and all positions.
+
     >>> tfr.nn.BatchNorm1d(3)(tfr.ones((2, 3))).shape
     (2, 3)
     """
@@ -162,6 +164,8 @@ class BatchNorm1d(BatchNorm2d):
 
 class BatchNorm3d(BatchNorm2d):
     """`BatchNorm2d` for inputs (N, C, D, H, W).
+
+    Each channel is scaled by its mean and variance over the batch, depth, height and width.
 
     >>> tfr.nn.BatchNorm3d(3)(tfr.ones((2, 3, 2, 2, 2))).shape
     (2, 3, 2, 2, 2)
@@ -211,6 +215,8 @@ class InstanceNorm2d(_ByChannel):
 class InstanceNorm1d(InstanceNorm2d):
     """`InstanceNorm2d` for inputs (N, C, L) or (C, L).
 
+    Each channel of each sample is scaled by its own mean and variance over all positions.
+
     >>> tfr.nn.InstanceNorm1d(3)(tfr.ones((2, 3, 4))).shape
     (2, 3, 4)
     """
@@ -220,6 +226,8 @@ class InstanceNorm1d(InstanceNorm2d):
 
 class InstanceNorm3d(InstanceNorm2d):
     """`InstanceNorm2d` for inputs (N, C, D, H, W) or (C, D, H, W).
+
+    Each channel of each sample is scaled by its own mean and variance over depth, height and width.
 
     >>> tfr.nn.InstanceNorm3d(3)(tfr.ones((2, 3, 2, 2, 2))).shape
     (2, 3, 2, 2, 2)

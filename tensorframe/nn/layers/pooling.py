@@ -142,6 +142,8 @@ class AvgPool2d(_Pool):
 class AvgPool1d(AvgPool2d):
     """`AvgPool2d` along one axis, of (N, C, L) or (C, L).
 
+    Means of windows of `kernel_size` elements, `stride` apart.
+
     >>> tfr.nn.AvgPool1d(2)(tfr.asarray([[1.0, 3.0, 5.0, 7.0]])).tolist()
     [[2.0, 6.0]]
     """
@@ -218,6 +220,8 @@ class AdaptiveMaxPool2d(_Pool):
 class MaxPool1d(MaxPool2d):
     """`MaxPool2d` along one axis, of (N, C, L) or (C, L).
 
+    Largest elements of windows of `kernel_size` elements, `stride` apart.
+
     >>> tfr.nn.MaxPool1d(2)(tfr.ones((1, 2, 4))).shape
     (1, 2, 2)
     """
@@ -227,6 +231,8 @@ class MaxPool1d(MaxPool2d):
 
 class MaxPool3d(MaxPool2d):
     """`MaxPool2d` along three axes, of (N, C, D, H, W) or (C, D, H, W).
+
+    Largest elements of blocks of `kernel_size` elements, `stride` apart.
 
     >>> tfr.nn.MaxPool3d(2)(tfr.ones((1, 2, 4, 4, 4))).shape
     (1, 2, 2, 2, 2)
@@ -238,6 +244,8 @@ class MaxPool3d(MaxPool2d):
 class MaxUnpool1d(MaxUnpool2d):
     """`MaxUnpool2d` along one axis, of (N, C, L) or (C, L).
 
+    Elements go where `MaxPool1d(return_indices=True)` took them from, with zeros between.
+
     >>> tfr.nn.MaxUnpool1d(2)(tfr.ones((1, 2)), tfr.asarray([[0, 3]])).tolist()
     [[1.0, 0.0, 0.0, 1.0]]
     """
@@ -247,6 +255,8 @@ class MaxUnpool1d(MaxUnpool2d):
 
 class MaxUnpool3d(MaxUnpool2d):
     """`MaxUnpool2d` along three axes, of (N, C, D, H, W) or (C, D, H, W).
+
+    Elements go where `MaxPool3d(return_indices=True)` took them from, with zeros between.
 
     >>> tfr.nn.MaxUnpool3d(2)(tfr.ones((1, 1, 1, 1)), tfr.asarray([[[[7]]]])).shape
     (1, 2, 2, 2)
@@ -258,6 +268,8 @@ class MaxUnpool3d(MaxUnpool2d):
 class AvgPool3d(AvgPool2d):
     """`AvgPool2d` along three axes, of (N, C, D, H, W) or (C, D, H, W).
 
+    Means of blocks of `kernel_size` elements in depth, height and width, `stride` apart.
+
     >>> tfr.nn.AvgPool3d(2)(tfr.ones((1, 2, 4, 4, 4))).shape
     (1, 2, 2, 2, 2)
     """
@@ -267,6 +279,9 @@ class AvgPool3d(AvgPool2d):
 
 class LPPool1d(LPPool2d):
     """`LPPool2d` along one axis, of (N, C, L) or (C, L).
+
+    The `norm_type`-norm of windows of `kernel_size` elements: 1 gives sums, larger ones come near
+    to maxima.
 
     >>> tfr.nn.LPPool1d(2, 2)(tfr.ones((1, 2, 4))).shape
     (1, 2, 2)
@@ -278,6 +293,9 @@ class LPPool1d(LPPool2d):
 class LPPool3d(LPPool2d):
     """`LPPool2d` along three axes, of (N, C, D, H, W) or (C, D, H, W).
 
+    The `norm_type`-norm of blocks of `kernel_size` elements: 1 gives sums, larger ones come near to
+    maxima.
+
     >>> tfr.nn.LPPool3d(2, 2)(tfr.ones((1, 2, 4, 4, 4))).shape
     (1, 2, 2, 2, 2)
     """
@@ -287,6 +305,9 @@ class LPPool3d(LPPool2d):
 
 class AdaptiveAvgPool1d(AdaptiveAvgPool2d):
     """`AdaptiveAvgPool2d` along one axis, of (N, C, L) or (C, L).
+
+    Means over as many parts of the axis as `output_size` says, which differ in length by one at
+    most.
 
     >>> tfr.nn.AdaptiveAvgPool1d(2)(tfr.ones((1, 2, 4))).shape
     (1, 2, 2)
@@ -298,6 +319,9 @@ class AdaptiveAvgPool1d(AdaptiveAvgPool2d):
 class AdaptiveAvgPool3d(AdaptiveAvgPool2d):
     """`AdaptiveAvgPool2d` along three axes, of (N, C, D, H, W) or (C, D, H, W).
 
+    Means over as many parts of each axis as `output_size` says: numbers for depth, height and
+    width.
+
     >>> tfr.nn.AdaptiveAvgPool3d(2)(tfr.ones((1, 2, 4, 4, 4))).shape
     (1, 2, 2, 2, 2)
     """
@@ -307,6 +331,8 @@ class AdaptiveAvgPool3d(AdaptiveAvgPool2d):
 
 class AdaptiveMaxPool1d(AdaptiveMaxPool2d):
     """`AdaptiveMaxPool2d` along one axis, of (N, C, L) or (C, L).
+
+    Largest elements of as many parts of the axis as `output_size` says.
 
     >>> tfr.nn.AdaptiveMaxPool1d(2)(tfr.ones((1, 2, 4))).shape
     (1, 2, 2)
@@ -318,6 +344,8 @@ class AdaptiveMaxPool1d(AdaptiveMaxPool2d):
 class AdaptiveMaxPool3d(AdaptiveMaxPool2d):
     """`AdaptiveMaxPool2d` along three axes, of (N, C, D, H, W) or (C, D, H, W).
 
+    Largest elements of as many parts of each axis as `output_size` says.
+
     >>> tfr.nn.AdaptiveMaxPool3d(2)(tfr.ones((1, 2, 4, 4, 4))).shape
     (1, 2, 2, 2, 2)
     """
@@ -327,6 +355,9 @@ class AdaptiveMaxPool3d(AdaptiveMaxPool2d):
 
 class Unfold(Options):
     """Windows of (N, C, H, W) as columns: (N, C * window, windows).
+
+    What convolution multiplies its kernel with, as one matrix for each sample; `fold` adds them up
+    again.
 
     >>> tfr.nn.Unfold(2)(tfr.ones((1, 3, 4, 4))).shape
     (1, 12, 9)

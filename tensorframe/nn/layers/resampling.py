@@ -70,6 +70,8 @@ class Upsample(Options):
 class PixelShuffle(Options):
     """Channels as pixels: (N, C * r * r, H, W) becomes (N, C, H * r, W * r).
 
+    Sub-pixel convolution's last step: `r` is the `upscale_factor` (Shi et al., 2016).
+
     >>> tfr.nn.PixelShuffle(2)(tfr.ones((1, 8, 3, 3))).shape
     (1, 2, 6, 6)
     """
@@ -85,6 +87,8 @@ class PixelShuffle(Options):
 class PixelUnshuffle(Options):
     """Pixels as channels: what `PixelShuffle` takes.
 
+    (N, C, H * r, W * r) becomes (N, C * r * r, H, W), where `r` is the `downscale_factor`.
+
     >>> tfr.nn.PixelUnshuffle(2)(tfr.ones((1, 2, 6, 6))).shape
     (1, 8, 3, 3)
     """
@@ -99,6 +103,8 @@ class PixelUnshuffle(Options):
 
 class ChannelShuffle(Options):
     """Channels of `groups` in turn.
+
+    Between grouped convolutions it lets each group see channels of all the others (ShuffleNet).
 
     >>> tfr.nn.ChannelShuffle(2)(tfr.arange(4.0).reshape((1, 4, 1))).ravel().tolist()
     [0.0, 2.0, 1.0, 3.0]
@@ -139,6 +145,8 @@ class _Pad(Options):
 class CircularPad1d(_Pad):
     """Around the last one axis: goes on at the other end.
 
+    As if the signal were periodic; `padding` is a number or a pair of them, before and behind.
+
     >>> tfr.nn.CircularPad1d(1)(tfr.ones((1, 1, 3))).shape
     (1, 1, 5)
     """
@@ -150,6 +158,8 @@ class CircularPad1d(_Pad):
 class CircularPad2d(CircularPad1d):
     """Around the last two axes: goes on at the other end.
 
+    As if the picture were periodic; `padding` is a number, or left, right, top and bottom.
+
     >>> tfr.nn.CircularPad2d(1)(tfr.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -160,6 +170,8 @@ class CircularPad2d(CircularPad1d):
 class CircularPad3d(CircularPad1d):
     """Around the last three axes: goes on at the other end.
 
+    As if the volume were periodic; `padding` is a number, or six of them from the last axis on.
+
     >>> tfr.nn.CircularPad3d(1)(tfr.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
     """
@@ -169,6 +181,8 @@ class CircularPad3d(CircularPad1d):
 
 class ConstantPad1d(_Pad):
     """Around the last one axis: `value`.
+
+    `padding` says how many elements are added: a number, or a pair, before and behind.
 
     >>> tfr.nn.ConstantPad1d(1, 0.5)(tfr.ones((1, 1, 3))).shape
     (1, 1, 5)
@@ -184,6 +198,8 @@ class ConstantPad1d(_Pad):
 class ConstantPad2d(ConstantPad1d):
     """Around the last two axes: `value`.
 
+    `padding` says how many elements are added: a number, or left, right, top and bottom.
+
     >>> tfr.nn.ConstantPad2d(1, 0.5)(tfr.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -194,6 +210,8 @@ class ConstantPad2d(ConstantPad1d):
 class ConstantPad3d(ConstantPad1d):
     """Around the last three axes: `value`.
 
+    `padding` says how many elements are added: a number, or six of them from the last axis on.
+
     >>> tfr.nn.ConstantPad3d(1, 0.5)(tfr.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
     """
@@ -203,6 +221,8 @@ class ConstantPad3d(ConstantPad1d):
 
 class ReflectionPad1d(_Pad):
     """Around the last one axis: mirrored about the last element.
+
+    The last element itself is not repeated, so `padding` must be less than the axis is long.
 
     >>> tfr.nn.ReflectionPad1d(1)(tfr.ones((1, 1, 3))).shape
     (1, 1, 5)
@@ -215,6 +235,8 @@ class ReflectionPad1d(_Pad):
 class ReflectionPad2d(ReflectionPad1d):
     """Around the last two axes: mirrored about the last element.
 
+    Edge elements themselves are not repeated, so `padding` must be less than each axis is long.
+
     >>> tfr.nn.ReflectionPad2d(1)(tfr.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -225,6 +247,8 @@ class ReflectionPad2d(ReflectionPad1d):
 class ReflectionPad3d(ReflectionPad1d):
     """Around the last three axes: mirrored about the last element.
 
+    Edge elements themselves are not repeated, so `padding` must be less than each axis is long.
+
     >>> tfr.nn.ReflectionPad3d(1)(tfr.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
     """
@@ -234,6 +258,8 @@ class ReflectionPad3d(ReflectionPad1d):
 
 class ReplicationPad1d(_Pad):
     """Around the last one axis: the last element.
+
+    It is repeated as often as `padding` says: a number, or a pair, before and behind.
 
     >>> tfr.nn.ReplicationPad1d(1)(tfr.ones((1, 1, 3))).shape
     (1, 1, 5)
@@ -246,6 +272,8 @@ class ReplicationPad1d(_Pad):
 class ReplicationPad2d(ReplicationPad1d):
     """Around the last two axes: the last element.
 
+    It is repeated as often as `padding` says: a number, or left, right, top and bottom.
+
     >>> tfr.nn.ReplicationPad2d(1)(tfr.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -255,6 +283,8 @@ class ReplicationPad2d(ReplicationPad1d):
 
 class ReplicationPad3d(ReplicationPad1d):
     """Around the last three axes: the last element.
+
+    It is repeated as often as `padding` says: a number, or six of them from the last axis on.
 
     >>> tfr.nn.ReplicationPad3d(1)(tfr.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
@@ -266,6 +296,8 @@ class ReplicationPad3d(ReplicationPad1d):
 class ZeroPad1d(_Pad):
     """Around the last one axis: zero.
 
+    `padding` says how many zeros: a number, or a pair, before and behind.
+
     >>> tfr.nn.ZeroPad1d(1)(tfr.ones((1, 1, 3))).shape
     (1, 1, 5)
     """
@@ -276,6 +308,8 @@ class ZeroPad1d(_Pad):
 class ZeroPad2d(ZeroPad1d):
     """Around the last two axes: zero.
 
+    `padding` says how many zeros: a number, or left, right, top and bottom.
+
     >>> tfr.nn.ZeroPad2d(1)(tfr.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -285,6 +319,8 @@ class ZeroPad2d(ZeroPad1d):
 
 class ZeroPad3d(ZeroPad1d):
     """Around the last three axes: zero.
+
+    `padding` says how many zeros: a number, or six of them from the last axis on.
 
     >>> tfr.nn.ZeroPad3d(1)(tfr.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)

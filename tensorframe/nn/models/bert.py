@@ -32,7 +32,10 @@ _UNUSED = ("embeddings.position_ids", "pooler.", "cls.")
 
 
 class BertConfig(NamedTuple):
-    """The sizes of an encoder, as its `config.json` says them."""
+    """The sizes of an encoder, as its `config.json` says them.
+
+    Names are those of the Transformers library, so that files made for it can be read.
+    """
 
     vocab_size: int
     hidden_size: int

@@ -41,7 +41,10 @@ _DEVIATION = 0.02
 
 
 class GPTConfig(NamedTuple):
-    """The sizes of a model, as its `config.json` says them."""
+    """The sizes of a model, as its `config.json` says them.
+
+    Names are those of the Transformers library, so that files made for it can be read.
+    """
 
     vocab_size: int
     n_positions: int

@@ -20,7 +20,10 @@ def _unknown(kind: Any) -> ArgumentError:
 
 
 class LlamaConfig(NamedTuple):
-    """The sizes of a model, as its `config.json` says them."""
+    """The sizes of a model, as its `config.json` says them.
+
+    Names are those of the Transformers library, so that files made for it can be read.
+    """
 
     vocab_size: int
     hidden_size: int
