@@ -147,7 +147,8 @@ def test_several_results_are_one_call_in_the_kernel(monkeypatch, tmp_path):
         tfr.compute(steps, last)
     ((text, optimised),) = [pair for pair in texts if "@user_" in pair[0]]
     assert text.count("= call {") == 3
-    assert optimised.count("call double @llvm.sqrt") == 1, "one loop for all, inlined"
+    # inlined, with one loop for the three results; the loop over elements is unrolled on some processors
+    assert 3 * optimised.count("call double @llvm.sqrt") == optimised.count(" store ")
     assert "call i32" not in optimised
     np.testing.assert_array_equal(last.numpy().imag, steps.numpy())
 
