@@ -84,7 +84,21 @@ EXPRESSIONS = {  # of 256 blocks: the blocks they come in, how many tasks there 
     "a sort of rows": (lambda x: tfr.sort(x, axis=1), ROWS, 1.0),
     "positions of extremes": (lambda x: tfr.argmax(x, axis=0), SQUARES, 1.15),
     "differences from a mean": (lambda x: x - x.mean(axis=0), SQUARES, 2.15),
-    "a variance": (lambda x: x.var(axis=0), SQUARES, 2.3),
+    "a mean": (lambda x: x.mean(axis=0), SQUARES, 1.0625),
+    "a mean of all": (lambda x: x.mean(), SQUARES, 1.07),
+    "a variance": (lambda x: x.var(axis=0), SQUARES, 1.0625),
+    "a deviation of all of a chain": (lambda x: w1(x).std(), SQUARES, 1.07),
+    "a variance across rows": (lambda x: x.var(axis=0), ROWS, 1.07),
+    "several statistics": (
+        lambda x: (x.mean(axis=0), x.std(axis=0), x.var(axis=0), x.min(axis=0)),
+        SQUARES,
+        1.32,
+    ),
+    "standardised columns": (
+        lambda x: (x - x.mean(axis=0)) / x.std(axis=0),
+        SQUARES,
+        2.13,
+    ),
     "a scan": (lambda x: tfr.cumulative_sum(x, axis=0), SQUARES, 2.1),
 }
 
@@ -95,8 +109,10 @@ def test_tasks_of(name):
     values, x = array((256, 256), chunks)
     keys = tasks_of(function, x)
     assert len(keys) <= most * 256
-    expected = function(tfr.asarray(values, device="cpu"))
-    np.testing.assert_allclose(function(x).numpy(), expected.numpy(), rtol=2e-5, atol=2e-4)
+    results, expected = function(x), function(tfr.asarray(values, device="cpu"))
+    pairs = zip(results, expected, strict=True) if type(results) is tuple else [(results, expected)]
+    for result, other in pairs:
+        np.testing.assert_allclose(result.numpy(), other.numpy(), rtol=2e-5, atol=2e-4)
 
 
 def test_all_of_a_plan_runs_once():
@@ -112,6 +128,59 @@ def test_small_blocks_conform():
     passed, failed = failures(SMALL, lambda name: any(word in name for word in wanted), 5)
     assert not failed
     assert passed > 150
+
+
+class TestVariances:
+    """Tasks leave moments in float64, which are joined: NumPy's variance in float64 is the measure."""
+
+    @pytest.mark.parametrize("chunks", [(7, 60), (13, 11), (40, 7)], ids=str)
+    @pytest.mark.parametrize("axis", [None, 0, 1], ids=str)
+    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16", "complex64"])
+    def test_of_any_axes_and_dtypes(self, chunks, axis, dtype):
+        rng = np.random.default_rng(0)
+        values = (rng.standard_normal((40, 60)) * 30 + 5).astype(dtype)
+        if dtype == "complex64":
+            values = values + 1j * rng.standard_normal(values.shape).astype("float32")
+        x = tfr.from_native(da.from_array(values, chunks=chunks))
+        exact = values.astype("complex128" if values.dtype.kind == "c" else "float64")
+        tolerance = 2e-3 if dtype == "float16" else 1e-6
+        for correction in (0, 1):
+            result = tfr.var(x, axis=axis, correction=correction)
+            assert result.dtype == ("float32" if dtype == "complex64" else tfr.mean(x).dtype)
+            expected = exact.var(axis=axis, ddof=correction)
+            np.testing.assert_allclose(result.numpy(), expected, rtol=tolerance)
+
+    def test_a_mean_that_is_large_beside_the_deviations(self):
+        values = (np.random.default_rng(0).standard_normal((64, 64)) + 1e5).astype("float32")
+        x = tfr.from_native(da.from_array(values, chunks=16))
+        expected = values.astype("float64").var(axis=0)
+        np.testing.assert_allclose(x.var(axis=0).numpy(), expected, rtol=1e-6)
+
+    def test_what_is_no_variance_is_none(self):
+        """Distances from another mean, or a sum over another number, do not take the moments of elements."""
+        values, x = array((32, 32), (8, 8), "float64")
+        n = 32
+        for function in (
+            lambda x: ((x - x.sum(axis=0) / (n + 1)) ** 2).sum(axis=0),
+            lambda x: ((x - x.sum(axis=1) / n) ** 2).sum(axis=0),
+            lambda x: ((x - x.sum(axis=1, keepdims=True) / n) ** 2).sum(axis=0),
+            lambda x: ((x - x.max(axis=0)) ** 2).sum(axis=0),
+            lambda x: ((x - x.sum(axis=0) / n) * (x + 1)).sum(axis=0),
+            lambda x: ((x.T - x.sum(axis=0) / n) ** 2).sum(axis=0),
+        ):
+            np.testing.assert_allclose(function(x).numpy(), function(values), rtol=1e-9)
+
+    def test_elements_that_are_not_finite(self):
+        values, _ = array((32, 32), (8, 8))
+        values[3, 5], values[9, 7] = np.nan, np.inf
+        x = tfr.from_native(da.from_array(values, chunks=8))
+        result = x.std(axis=0).numpy()
+        assert np.array_equal(np.flatnonzero(np.isnan(result)), [5, 7])
+
+    def test_sums_have_the_bits_that_they_have_alone(self):
+        _, x = array((96, 40), (16, 16))
+        together = tfr.compute(x.sum(axis=0), x.var(axis=0))
+        assert np.array_equal(together[0].numpy(), (x + 0).sum(axis=0).numpy())
 
 
 EXACT = {

@@ -5,7 +5,7 @@ A region is followed backwards with the rules of `schedule/tiles.py`, which say 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import NamedTuple
@@ -190,12 +190,12 @@ def shifts(region: Region) -> bool:
     )
 
 
-def ancestors(region: Region) -> set[int]:
-    """Return the values that the outputs of a region are made of, these included."""
+def ancestors(region: Region, given: Collection[int] = ()) -> set[int]:
+    """Return the values that the outputs of a region are made of, these included; those `given` are made of nothing."""
     first = len(region.inputs)
     reached = set(region.outputs)
     for value in range(first + len(region.ops) - 1, first - 1, -1):
-        if value in reached:
+        if value in reached and value not in given:
             reached.update(region.ops[value - first].inputs)
     return reached
 
@@ -211,7 +211,7 @@ def making(
     made, takes = set(), set()
     waiting = list(values)
     for value in waiting:  # grows while it is walked
-        if value < first or (value in given and value not in values):
+        if value < first or value in given:
             takes.add(value)
         elif value not in made:
             made.add(value)

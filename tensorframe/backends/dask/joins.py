@@ -1,135 +1,78 @@
-"""What tasks leave of reductions and scans, and how that is joined: in the order of blocks, whoever runs them when.
+"""How tasks join what blocks leave of reductions: in the order of blocks, whoever runs them when.
 
-Sums and products of floats leave totals in float64, which are rounded once, at the end. They have the same bits for any
-number of workers; those of the cpu may differ by the last digit, where its pieces end elsewhere than blocks do.
+Sums and products of floats are rounded once, at the end. They have the same bits for any number of workers; those of
+the cpu may differ by the last digit, where its pieces end elsewhere than blocks do. So may variances: the moments of
+blocks are joined as Chan, Golub and LeVeque do ("Algorithms for computing the sample variance", The American
+Statistician 37, 1983), from means that are not rounded to the dtype of the elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.dask.tasks import BlockCall, by_one_thread, owned, run_region
-from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, DType, complex_of, float64
-from tensorframe.graph.op import Op, find
+from tensorframe.backends.dask.partials import Partial
+from tensorframe.backends.dask.tasks import by_one_thread, run_region
+from tensorframe.dtypes import FLOATING, DType
+from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import reduced
-from tensorframe.ops.reduction import ARGMAX, ARGMIN, MAX, MIN
+from tensorframe.ops.formulas import VAR
+from tensorframe.ops.reduction import ARGMAX, ARGMIN, SUM
 from tensorframe.quick_dataclasses import dataclass
-from tensorframe.schedule.blocks import Block
 
-
-def total_dtype(op: Op, dtype: DType) -> DType:
-    """Return the dtype of totals of elements of a dtype: that of sums and products loses nothing."""
-    if op.combination is None or not op.combination.wide:
-        return dtype
-    return float64 if dtype in FLOAT else complex_of(float64) if dtype in COMPLEX else dtype
-
-
-def _with(region: Region, *entries: RegionOp) -> Region:
-    """Return a region of one output with further ops, the last of which gives the output."""
-    ops = (*region.ops, *entries)
-    return Region(region.inputs, ops, (len(region.inputs) + len(ops) - 1,))
-
-
-def _wide(region: Region, dtype: DType) -> Region:
-    """Return a region whose one output is cast."""
-    (value,) = region.outputs
-    if region.dtype_of(value) == dtype:
-        return region
-    return _with(region, RegionOp(find("cast"), (dtype,), (value,), region.shape_of(value), dtype))
-
-
-def _reduced(region: Region, op: Op, axes: tuple[int, ...], dtype: DType) -> Region:
-    """Return a region whose one output is reduced; its axes stay, with one element."""
-    (value,) = region.outputs
-    shape = reduced(region.shape_of(value), axes, keepdims=True)
-    return _with(region, RegionOp(op, (axes, True), (value,), shape, dtype))
-
-
-@dataclass(frozen=True, slots=True)
-class PartialCall:
-    """A task that reduces a block of a value, as `call` makes it, along some axes, and leaves what has to be joined."""
-
-    call: BlockCall
-    op: Op
-    axes: tuple[int, ...]
-    dtype: DType
-    """Of the totals."""
-
-    def __call__(self, block: Block, spans: Any, *parts: Any) -> Any:
-        """Return the total of a block, or the positions of extremes in the whole, and these."""
-        made, inputs = self.call.prepared(block, spans, parts)
-        with by_one_thread(alone=False):
-            if self.op in (ARGMAX, ARGMIN):
-                return self._extremes(made, inputs, block)
-            total = _reduced(_wide(made, self.dtype), self.op, self.axes, self.dtype)
-            return owned(run_region(total, inputs)[0])
-
-    def _extremes(self, made: Region, inputs: Sequence[Any], block: Block) -> tuple[Any, Any]:
-        (value,) = made.outputs
-        shape, dtype = made.shape_of(value), made.dtype_of(value)
-        kept = reduced(shape, self.axes, keepdims=True)
-        extreme = MAX if self.op is ARGMAX else MIN
-        count = len(made.inputs) + len(made.ops)
-        entries = (
-            RegionOp(self.op, (self.axes, True), (value,), kept, np.dtype(np.int64)),
-            RegionOp(extreme, (self.axes, True), (value,), kept, dtype),
-        )
-        both = replace(made, ops=(*made.ops, *entries), outputs=(count, count + 1))
-        places, values = run_region(both, inputs)
-        return self._in_the_whole(np.asarray(places), block), owned(values)
-
-    def _in_the_whole(self, places: Any, block: Block) -> Any:
-        """Return positions that count along the reduced axes of a block as those that count along all of the axes."""
-        whole_shape = self.call.region.shape_of(self.call.values[0])
-        axes = sorted(self.axes)
-        inside = [block[axis][1] - block[axis][0] for axis in axes]
-        result = np.zeros(places.shape, np.int64)
-        for position, axis in enumerate(axes):
-            step = prod(inside[position + 1 :])
-            index = places // step % inside[position] + block[axis][0]
-            result += index * prod([whole_shape[other] for other in axes[position + 1 :]])
-        return result
+Parts = Sequence[tuple[Any, ...]]  # what each of several blocks has left of one reduction
 
 
 @dataclass(frozen=True, slots=True)
 class JoinCall:
-    """A task that joins what tasks left, one after the other; the last one gives the result, of `shape` for a block."""
+    """A task that joins what tasks left, one after the other, for what joins it further."""
 
-    op: Op
-    dtype: DType | None = None
-    """Of the result; None where it is joined further."""
-    dropped: tuple[int, ...] = ()
-    """Axes that the result does not have."""
+    left: tuple[Partial, ...]
 
-    def __call__(self, *parts: Any) -> Any:
-        """Return the parts joined."""
-        if self.op in (ARGMAX, ARGMIN):
-            best = _first_extreme(self.op, parts)
-            return best if self.dtype is None else np.squeeze(best[0], self.dropped)
-        assert self.op.combination is not None
-        ufunc = _ufunc(self.op)
-        total = parts[0]
+    def __call__(self, *blocks: Sequence[tuple[Any, ...]]) -> Any:
+        """Return the blocks joined."""
         with np.errstate(all="ignore"):
-            for part in parts[1:]:
-                total = ufunc(total, part)
-            if self.dtype is None:
-                return np.asarray(total)
-            return np.squeeze(np.asarray(total).astype(self.dtype), self.dropped)
+            return tuple(
+                [
+                    joined(left.op, [block[place] for block in blocks])
+                    for place, left in enumerate(self.left)
+                ]
+            )
 
 
-def _ufunc(op: Op) -> Any:
+def joined(op: Op, parts: Parts) -> tuple[Any, ...]:
+    """Return what several blocks left of one reduction as if they had been one."""
+    if op is VAR:
+        return _moments(parts)
+    if op in (ARGMAX, ARGMIN):
+        return _first_extreme(op, parts)
+    ufunc = ufunc_of(op)
+    (total,) = parts[0]
+    for (part,) in parts[1:]:
+        total = ufunc(total, part)
+    return (np.asarray(total),)
+
+
+def ufunc_of(op: Op) -> Any:
+    """Return NumPy's function that joins two totals."""
     assert op.combination is not None
-    name = op.combination.join.name
-    return getattr(np, name)
+    return getattr(np, op.combination.join.name)
 
 
-def _first_extreme(op: Op, parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+def _moments(parts: Parts) -> tuple[Any, ...]:
+    count, total, squares = parts[0]
+    for number, added, more in parts[1:]:
+        between = added / number - total / count
+        apart = between * np.conj(between)
+        squares = squares + more + apart.real * (count * (number / (count + number)))
+        count, total = count + number, total + added
+    return count, np.asarray(total), np.asarray(squares)
+
+
+def _first_extreme(op: Op, parts: Parts) -> tuple[Any, Any]:
     """Return the position of the largest, or smallest, element, and it: of equal ones the first; NaN is beyond all."""
     places, best = parts[0]
     for others, values in parts[1:]:
@@ -145,40 +88,63 @@ def _first_extreme(op: Op, parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsCall:
-    """A task that takes the totals of all blocks along an axis, and gives what comes before each of them."""
+class End:
+    """Elementwise ops that follow a reduction, with numbers alone: the task that has its result runs them as well."""
 
-    op: Op
-    axis: int
+    ops: tuple[RegionOp, ...]
+    """The first input is the result, the others are the numbers, then come the ops."""
+    dtypes: tuple[DType, ...]
+    numbers: tuple[Any, ...]
 
-    def __call__(self, *totals: Any) -> Any:
-        """Return the offsets, one behind the other along the axis."""
-        ufunc = _ufunc(self.op)
-        first = np.full_like(totals[0], ufunc.identity)
-        line = np.concatenate([first, *totals[:-1]], self.axis)
-        with np.errstate(all="ignore"):
-            return ufunc.accumulate(line, self.axis, dtype=line.dtype)
+    @classmethod
+    def of(
+        cls, region: Region, value: int, ends: tuple[int, ...], given: Mapping[int, Any]
+    ) -> End | None:
+        """Return the ops `ends` of a region that follow a value; None if there are none."""
+        if not ends:
+            return None
+        takes = {
+            source
+            for op in ends
+            for source in region.ops[op - len(region.inputs)].inputs
+            if source != value and source not in ends
+        }
+        numbers = sorted(takes)
+        part = region.part((value, *numbers), ends, ends[-1:])
+        dtypes = tuple([dtype for _, dtype in part.inputs])
+        return cls(part.ops, dtypes, tuple([given[number] for number in numbers]))
+
+    def __call__(self, result: Any) -> Any:
+        """Return what the ops make of a block of the result."""
+        shapes = (result.shape, *[()] * len(self.numbers))
+        ops = tuple([replace(op, shape=result.shape) for op in self.ops])
+        inputs = tuple(zip(shapes, self.dtypes, strict=True))
+        region = Region(inputs, ops, (len(inputs) + len(ops) - 1,))
+        with by_one_thread(alone=False):
+            return np.asarray(run_region(region, [result, *self.numbers])[0])
 
 
 @dataclass(frozen=True, slots=True)
-class ScanCall:
-    """A task that scans a block along an axis, from what comes before it on."""
+class TotalCall:
+    """A task that joins what is left to join, and gives a block of one reduction's result."""
 
-    call: BlockCall
+    left: tuple[Partial, ...]
+    place: int
+    """Of the reduction in `left`."""
     op: Op
-    axis: int
-    held: DType
+    """SUM may take its total out of moments."""
     dtype: DType
+    dropped: tuple[int, ...]
+    """Axes that the result does not have."""
+    end: End | None = None
 
-    def __call__(self, block: Block, spans: Any, index: int, offsets: Any, *parts: Any) -> Any:
-        """Return the block of the scan; `at` is its number along the axis."""
-        made, inputs = self.call.prepared(block, spans, parts)
-        wide = _wide(made, self.held)
-        (value,) = wide.outputs
-        entry = RegionOp(self.op, (self.axis,), (value,), wide.shape_of(value), self.held)
-        with by_one_thread(alone=False), np.errstate(all="ignore"):
-            (scanned,) = run_region(_with(wide, entry), inputs)
-            if index:
-                own = np.take(offsets, [index], self.axis)
-                scanned = _ufunc(self.op)(own, scanned)
-            return owned(np.asarray(scanned).astype(self.dtype, copy=False))
+    def __call__(self, *blocks: Sequence[tuple[Any, ...]]) -> Any:
+        """Return the block."""
+        left = self.left[self.place]
+        with np.errstate(all="ignore"):
+            parts = joined(left.op, [block[self.place] for block in blocks])
+            place = 0 if left.op is not VAR else 1 if self.op is SUM else 2
+            result = np.squeeze(
+                np.asarray(parts[place]).astype(self.dtype, copy=False), self.dropped
+            )
+        return result if self.end is None else self.end(result)

@@ -21,11 +21,13 @@ from tensorframe.backends.dask.arrays import (
 )
 from tensorframe.backends.dask.blocks import ancestors, making, needs_of, read_apart
 from tensorframe.backends.dask.grids import grid_of, in_better_blocks
+from tensorframe.backends.dask.groups import groups_in, live
 from tensorframe.backends.dask.layers import in_blocks_of, is_number
 from tensorframe.backends.dask.matrices import decomposed
 from tensorframe.backends.dask.names import layer_name, ops_of
 from tensorframe.backends.dask.products import groups_of, partial_product
-from tensorframe.backends.dask.reductions import crosses, reduction, scan
+from tensorframe.backends.dask.reductions import crosses, reductions
+from tensorframe.backends.dask.scans import scan
 from tensorframe.backends.dask.settings import Settings
 from tensorframe.backends.dask.tasks import NamedCall, WholeCall, without_loops
 from tensorframe.dtypes import DType
@@ -55,14 +57,20 @@ def in_blocks(region: Region, inputs: Sequence[Any], limit: int) -> list[Array]:
     """Return the outputs of a region by tasks for blocks: first what is combined across these, then the rest."""
     first = len(region.inputs)
     given: dict[int, Any] = dict(enumerate(inputs))
+    together = groups_in(region, given)
     needed = ancestors(region)
     for value in range(first, first + len(region.ops)):
-        groups = groups_of(region, value, given, limit)
-        if value in needed and groups:
-            given[value] = _product(region.ops[value - first], given, groups, limit)
-        elif value in needed and crosses(region, value, given, limit):
-            is_scan = region.ops[value - first].op.kind is Kind.SCAN
-            given[value] = (scan if is_scan else reduction)(region, value, given, limit)
+        if value not in needed or value in given:
+            continue
+        parts = groups_of(region, value, given, limit)
+        if parts:
+            given[value] = _product(region.ops[value - first], given, parts, limit)
+        elif crosses(region, value, given, limit):
+            if region.ops[value - first].op.kind is Kind.SCAN:
+                given[value] = scan(region, value, given, limit)
+            else:
+                given.update(reductions(region, live(region, together[value], given), given, limit))
+        needed = ancestors(region, given)
     by_shape: dict[Shape, list[int]] = {}
     for value in dict.fromkeys(region.outputs):
         if value not in given:

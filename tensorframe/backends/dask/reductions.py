@@ -1,4 +1,4 @@
-"""Reductions and scans across blocks: a task for each block of the operand, and a few that join what these leave."""
+"""Reductions across blocks: a task for each block of the operand, and a few that join what these leave."""
 
 from __future__ import annotations
 
@@ -9,23 +9,19 @@ from typing import Any
 
 from dask.task_spec import Task, TaskRef
 
-from tensorframe.backends.dask.arrays import Array, array_of, new_name
+from tensorframe.backends.dask.arrays import Array, Layer, array_of, new_name
 from tensorframe.backends.dask.blocks import making, needed_along, read_apart
 from tensorframe.backends.dask.grids import Grid, grid_of
-from tensorframe.backends.dask.joins import (
-    JoinCall,
-    OffsetsCall,
-    PartialCall,
-    ScanCall,
-    total_dtype,
-)
+from tensorframe.backends.dask.groups import Group, Member
+from tensorframe.backends.dask.joins import End, JoinCall, TotalCall
 from tensorframe.backends.dask.layers import blocks_of, call_for, is_number, task_bytes
 from tensorframe.backends.dask.names import layer_name
+from tensorframe.backends.dask.partials import Partial, PartialCall, total_dtype
 from tensorframe.backends.dask.tasks import NamedCall
-from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
-from tensorframe.ops.reduction import CUMULATIVE_SUM, PROD, SUM
+from tensorframe.ops.formulas import VAR
+from tensorframe.ops.reduction import SUM
 
 # Blocks that one task joins: a tree of them adds a fifteenth to the tasks.
 _TOGETHER = 16
@@ -63,12 +59,11 @@ def crosses(region: Region, value: int, given: Mapping[int, Any], limit: int) ->
     return is_made and prod(shape) * own.dtype_of(result).itemsize > limit
 
 
-class _Operand:
+class Operand:
     """The operand of a reduction or scan, in blocks that no array shows: their grid and what makes each."""
 
-    def __init__(self, region: Region, value: int, given: Mapping[int, Any], limit: int) -> None:
-        self.entry = region.ops[value - len(region.inputs)]
-        own, takes = making(region, self.entry.inputs, tuple(given))
+    def __init__(self, region: Region, source: int, given: Mapping[int, Any], limit: int) -> None:
+        own, takes = making(region, (source,), tuple(given))
         self.region, sources = read_apart(own, own.outputs[0])
         self.inputs = [given[takes[source]] for source in sources]
         (result,) = self.region.outputs
@@ -84,9 +79,9 @@ class _Operand:
         ops = [entry.op.name for entry in self.region.ops[-2:]]
         return layer_name("+".join([*ops, op.name]), size)
 
-    def partial(self, op: Op, axes: tuple[int, ...], held: DType, name: str) -> dict[Any, Any]:
-        """Return a task for each block that reduces it."""
-        call = NamedCall(name, PartialCall(self.call, op, axes, held))
+    def partial(self, axes: tuple[int, ...], left: Sequence[Partial], name: str) -> dict[Any, Any]:
+        """Return a task for each block, which leaves what several reductions of it need."""
+        call = NamedCall(name, PartialCall(self.call, axes, tuple(left)))
         tasks = {}
         for index, block, spans, references in blocks_of(self.grid, self.inputs):
             key = (name, *index)
@@ -94,29 +89,73 @@ class _Operand:
         return tasks
 
 
-def reduction(region: Region, value: int, given: Mapping[int, Any], limit: int) -> Array:
-    """Return a reduction as an array: totals of blocks, joined by a tree of tasks."""
-    operand = _Operand(region, value, given, limit)
-    entry = operand.entry
-    axes, keepdims = entry.attrs
-    axes = tuple(sorted(axes))
-    name = operand.name(entry.op)
-    held = total_dtype(entry.op, entry.dtype)
-    left = operand.partial(entry.op, axes, held, new_name(f"{name}.part"))
+def reductions(
+    region: Region, group: Group, given: Mapping[int, Any], limit: int
+) -> dict[int, Array]:
+    """Return what the members of a group give as arrays: what blocks leave, joined by a tree of tasks."""
+    operand = Operand(region, group.operand, given, limit)
+    axes = group.axes
+    name = operand.name(group.members[0].op)
+    left = _left_of(region, group)
+    tasks = operand.partial(axes, left, new_name(f"{name}.part"))
     counts = [len(axis.sizes) for axis in operand.grid.axes]
-    dropped = () if keepdims else axes
-    tasks = dict(left)
-    first = next(iter(left))[0]
+    part = next(iter(tasks))[0]
+    roots: dict[tuple[int, ...], list[Any]] = {}
     for kept in product(*[range(1 if axis in axes else n) for axis, n in enumerate(counts)]):
-        along = [
-            (first, *index)
-            for index in product(
-                *[range(n) if axis in axes else (kept[axis],) for axis, n in enumerate(counts)]
-            )
-        ]
-        keys = _joined_in_groups(along, entry.op, f"{name}.join", kept, tasks)
+        along = product(
+            *[range(n) if axis in axes else (kept[axis],) for axis, n in enumerate(counts)]
+        )
+        keys = [(part, *index) for index in along]
+        roots[kept] = _joined_in_groups(keys, tuple(left), f"{name}.join", kept, tasks)
+    below = Layer(part, tasks, operand.arrays)
+    return {
+        member.gives: _result(
+            region, member, left, operand, roots, below, new_name(f"{name}.total"), given
+        )
+        for member in group.members
+    }
+
+
+def _left_of(region: Region, group: Group) -> list[Partial]:
+    """Return what blocks leave: the moments of elements have their sum, too."""
+    ops = {member.op for member in group.members}
+    left = []
+    for member in group.members:
+        entry = region.ops[member.value - len(region.inputs)]
+        if member.op is VAR or (member.op is SUM and VAR in ops):
+            own = Partial(VAR, total_dtype(SUM, region.dtype_of(group.operand)))
+        else:
+            own = Partial(member.op, total_dtype(member.op, entry.dtype))
+        if own not in left:
+            left.append(own)
+    return left
+
+
+def _result(
+    region: Region,
+    member: Member,
+    left: Sequence[Partial],
+    operand: Operand,
+    roots: Mapping[tuple[int, ...], Sequence[Any]],
+    below: Layer,
+    name: str,
+    given: Mapping[int, Any],
+) -> Array:
+    """Return what a member of a group gives as an array, with a task for each block."""
+    entry = region.ops[member.value - len(region.inputs)]
+    axes, keepdims = entry.attrs
+    dropped = () if keepdims else tuple(sorted(axes))
+    place = next(
+        place
+        for place, own in enumerate(left)
+        if own.op is member.op or (own.op is VAR and member.op is SUM)
+    )
+    ends = End.of(region, member.value, member.ends, given)
+    call = NamedCall(name, TotalCall(tuple(left), place, member.op, entry.dtype, dropped, ends))
+    tasks = {}
+    for kept, keys in roots.items():
         key = (name, *[position for axis, position in enumerate(kept) if axis not in dropped])
-        tasks[key] = Task(key, JoinCall(entry.op, entry.dtype, dropped), *map(TaskRef, keys))
+        tasks[key] = Task(key, call, *map(TaskRef, keys))
     chunks = tuple(
         [
             (1,) if axis in axes else own.sizes
@@ -124,11 +163,15 @@ def reduction(region: Region, value: int, given: Mapping[int, Any], limit: int) 
             if axis not in dropped
         ]
     )
-    return array_of(name, tasks, chunks, entry.dtype, operand.arrays)
+    return array_of(name, tasks, chunks, region.dtype_of(member.gives), [below])
 
 
 def _joined_in_groups(
-    keys: list[Any], op: Op, name: str, kept: tuple[int, ...], tasks: dict[Any, Any]
+    keys: list[Any],
+    left: tuple[Partial, ...],
+    name: str,
+    kept: tuple[int, ...],
+    tasks: dict[Any, Any],
 ) -> list[Any]:
     """Add tasks that join groups of keys, and groups of these, until there are few; return the keys of these."""
     level = 0
@@ -136,7 +179,7 @@ def _joined_in_groups(
         joined = []
         for number, group in enumerate(_groups(keys)):
             key = (name, level, number, *kept)
-            tasks[key] = Task(key, JoinCall(op), *map(TaskRef, group))
+            tasks[key] = Task(key, JoinCall(left), *map(TaskRef, group))
             joined.append(key)
         keys, level = joined, level + 1
     return keys
@@ -144,28 +187,3 @@ def _joined_in_groups(
 
 def _groups(keys: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (keys[start : start + _TOGETHER] for start in range(0, len(keys), _TOGETHER))
-
-
-def scan(region: Region, value: int, given: Mapping[int, Any], limit: int) -> Array:
-    """Return a scan as an array: totals of blocks, what comes before each, and blocks that go on from there."""
-    operand = _Operand(region, value, given, limit)
-    entry = operand.entry
-    (axis,) = entry.attrs
-    name = operand.name(entry.op)
-    held = total_dtype(entry.op, entry.dtype)
-    op = SUM if entry.op is CUMULATIVE_SUM else PROD
-    tasks = operand.partial(op, (axis,), held, new_name(f"{name}.part"))
-    part = next(iter(tasks))[0]
-    counts = [len(own.sizes) for own in operand.grid.axes]
-    for line in product(
-        *[range(1 if position == axis else n) for position, n in enumerate(counts)]
-    ):
-        keys = [(part, *line[:axis], number, *line[axis + 1 :]) for number in range(counts[axis])]
-        key = (f"{name}.before", *line)
-        tasks[key] = Task(key, OffsetsCall(op, axis), *map(TaskRef, keys))
-    call = NamedCall(name, ScanCall(operand.call, entry.op, axis, held, entry.dtype))
-    for index, block, spans, references in blocks_of(operand.grid, operand.inputs):
-        before = TaskRef((f"{name}.before", *index[:axis], 0, *index[axis + 1 :]))
-        key = (name, *index)
-        tasks[key] = Task(key, call, block, spans, index[axis], before, *references)
-    return array_of(name, tasks, operand.grid.chunks, entry.dtype, operand.arrays)

@@ -1,0 +1,155 @@
+"""What a task leaves of its block for reductions of the whole: totals, extremes with their positions, and moments.
+
+Sums and products of floats leave totals in float64. Moments are how many elements there were, their sum, and the sum of
+squared distances from their mean, all in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.dask.tasks import BlockCall, by_one_thread, owned, run_region
+from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of, float64
+from tensorframe.graph.op import Op, find
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape, reduced
+from tensorframe.ops.creation import FULL
+from tensorframe.ops.formulas import VAR
+from tensorframe.ops.reduction import ARGMAX, ARGMIN, MAX, MIN, SUM
+from tensorframe.quick_dataclasses import dataclass
+from tensorframe.schedule.blocks import Block
+
+
+def total_dtype(op: Op, dtype: DType) -> DType:
+    """Return the dtype of totals of elements of a dtype: that of sums and products loses nothing."""
+    if op.combination is None or not op.combination.wide:
+        return dtype
+    return float64 if dtype in FLOAT else complex_of(float64) if dtype in COMPLEX else dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What a block leaves of one reduction: its total, or moments for VAR."""
+
+    op: Op
+    dtype: DType
+    """Of totals."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialCall:
+    """A task that reduces a block of a value, as `call` makes it, along some axes, and leaves what has to be joined."""
+
+    call: BlockCall
+    axes: tuple[int, ...]
+    left: tuple[Partial, ...]
+
+    def __call__(self, block: Block, spans: Any, *parts: Any) -> Any:
+        """Return what is left of a block, a tuple for each of `left`."""
+        made, inputs = self.call.prepared(block, spans, parts)
+        extended = Extended(made)
+        places = [self._add(extended, left) for left in self.left]
+        outputs = tuple(dict.fromkeys([place for own in places for place in own]))
+        with by_one_thread(alone=False):
+            values = dict(zip(outputs, run_region(extended.region(outputs), inputs), strict=True))
+        return tuple(
+            [
+                self._finished(left, [owned(values[place]) for place in own], block)
+                for left, own in zip(self.left, places, strict=True)
+            ]
+        )
+
+    def _add(self, region: Extended, left: Partial) -> tuple[int, ...]:
+        """Add the ops of a reduction; return the values that are left."""
+        x = region.value
+        if left.op is VAR:
+            return region.moments(left.dtype, self.axes)
+        if left.op in (ARGMAX, ARGMIN):
+            extreme = MAX if left.op is ARGMAX else MIN
+            return (
+                region.reduced(left.op, x, self.axes, np.dtype(np.int64)),
+                region.reduced(extreme, x, self.axes, region.kind_of(x)[1]),
+            )
+        return (region.reduced(left.op, region.cast(x, left.dtype), self.axes, left.dtype),)
+
+    def _finished(self, left: Partial, values: list[Any], block: Block) -> tuple[Any, ...]:
+        if left.op is VAR:
+            return (prod([block[axis][1] - block[axis][0] for axis in self.axes]), *values)
+        if left.op in (ARGMAX, ARGMIN):
+            return (self._in_the_whole(np.asarray(values[0]), block), values[1])
+        return tuple(values)
+
+    def _in_the_whole(self, places: Any, block: Block) -> Any:
+        """Return positions that count along the reduced axes of a block as those that count along all of the axes."""
+        whole_shape = self.call.region.shape_of(self.call.values[0])
+        axes = sorted(self.axes)
+        inside = [block[axis][1] - block[axis][0] for axis in axes]
+        result = np.zeros(places.shape, np.int64)
+        for position, axis in enumerate(axes):
+            step = prod(inside[position + 1 :])
+            index = places // step % inside[position] + block[axis][0]
+            result += index * prod([whole_shape[other] for other in axes[position + 1 :]])
+        return result
+
+
+class Extended:
+    """A region with further ops, which begin with `value`, the one output that it had."""
+
+    def __init__(self, region: Region) -> None:
+        (self.value,) = region.outputs
+        self._region = region
+        self._ops = list(region.ops)
+
+    def region(self, outputs: tuple[int, ...]) -> Region:
+        """Return the region with other outputs."""
+        return replace(self._region, ops=tuple(self._ops), outputs=outputs)
+
+    def kind_of(self, value: int) -> tuple[Shape, DType]:
+        """Return the shape and the dtype of a value."""
+        first = len(self._region.inputs)
+        if value < first:
+            return self._region.inputs[value]
+        return self._ops[value - first].shape, self._ops[value - first].dtype
+
+    def add(
+        self, op: Op, attrs: tuple[Any, ...], inputs: tuple[int, ...], shape: Shape, dtype: DType
+    ) -> int:
+        """Return the value of a further op."""
+        self._ops.append(RegionOp(op, attrs, inputs, shape, dtype))
+        return len(self._region.inputs) + len(self._ops) - 1
+
+    def cast(self, value: int, dtype: DType) -> int:
+        """Return a value in another dtype."""
+        shape, own = self.kind_of(value)
+        return value if own == dtype else self.add(find("cast"), (dtype,), (value,), shape, dtype)
+
+    def reduced(self, op: Op, value: int, axes: tuple[int, ...], dtype: DType) -> int:
+        """Return a value reduced; its axes stay, with one element."""
+        shape = reduced(self.kind_of(value)[0], axes, keepdims=True)
+        return self.add(op, (axes, True), (value,), shape, dtype)
+
+    def moments(self, dtype: DType, axes: tuple[int, ...]) -> tuple[int, int]:
+        """Return the sum of the elements, and that of the squares of their distances from their mean."""
+        x = self.cast(self.value, dtype)
+        shape = self.kind_of(x)[0]
+        total = self.reduced(SUM, x, axes, dtype)
+        kept = self.kind_of(total)[0]
+        count = self.add(FULL, (prod([shape[axis] for axis in axes]),), (), (), dtype)
+        mean = self.add(find("divide"), (), (total, count), kept, dtype)
+        away = self.add(find("subtract"), (), (x, mean), shape, dtype)
+        other = self.add(find("conj"), (), (away,), shape, dtype) if dtype in COMPLEX else away
+        squares = self.add(find("multiply"), (), (away, other), shape, dtype)
+        if dtype in COMPLEX:
+            squares = self.add(find("real"), (), (squares,), shape, float64)
+        return total, self.reduced(SUM, squares, axes, float64)
+
+
+def alone(left: Sequence[tuple[Any, ...]]) -> Any:
+    """Return the total of the one reduction that a block has left."""
+    ((total,),) = left
+    return total
