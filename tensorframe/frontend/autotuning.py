@@ -1,9 +1,10 @@
-"""Autotuning: other tiles for the products of a computation, timed on their device; the best are kept."""
+"""Autotuning: other ways to run the kernels of a computation, timed on their device; the best are kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -20,8 +21,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import flatten
 from tensorframe.frontend.trials.tables import human_seconds, table
 from tensorframe.graph.device import Device
-from tensorframe.graph.op import Kind
-from tensorframe.kernel.groups.algorithms.tunings import Tiling, Tunings, near
+from tensorframe.kernel.groups.algorithms.tunings import Asked
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.leaves import as_run, leaf_handle
 from tensorframe.schedule.capture import capture
@@ -29,52 +29,69 @@ from tensorframe.schedule.plan import Plan, Step, StepKind
 
 __all__ = ["Autotuning", "autotune"]
 
-# runs of one tiling, of which the fastest counts, and steps from one tiling to a better one beside it
+# runs of one way, of which the fastest counts, and steps from one way to a better one beside it
 _RUNS, _ROUNDS = 5, 3
-# the part of the time that another tiling has to save at least: less is chance
+# the part of the time that another way has to save at least: less is chance
 _GAIN = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class TunedProduct:
-    """What came of one product."""
+class TunedKernel:
+    """What came of one kernel."""
 
-    product: str
-    """Its sizes, `stack x rows x length x columns`, and its dtype."""
+    kernel: str
+    """What it is: the sizes, dtype and ops that the best way depends on."""
     device: Device
     before: float
-    """Seconds with the tiles that it had."""
+    """Seconds with the way that it had."""
     after: float
     """Seconds with the best."""
     tried: int
-    """How many other tilings ran."""
+    """How many other ways ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class TunedProduct(TunedKernel):
+    """What came of one matrix product."""
+
+    @property
+    def product(self) -> str:
+        """Its sizes, `stack x rows x length x columns`, and its dtype."""
+        return self.kernel
 
 
 @dataclass(frozen=True, repr=False)
 class Autotuning(Page):
-    """The products of a computation that were tuned; it prints as a table."""
+    """The kernels of a computation that were tuned; it prints as a table."""
 
-    products: tuple[TunedProduct, ...]
+    kernels: tuple[TunedKernel, ...]
+
+    @property
+    def products(self) -> tuple[TunedProduct, ...]:
+        """Those that are matrix products."""
+        return tuple([tuned for tuned in self.kernels if isinstance(tuned, TunedProduct)])
 
     def __repr__(self) -> str:
-        rows = [("device", "product", "before", "after", "gained", "tried")]
-        return table(rows + [_row(tuned) for tuned in self.products], right={2, 3, 4, 5})
+        rows = [("device", "kernel", "before", "after", "gained", "tried")]
+        return table(rows + [_row(tuned) for tuned in self.kernels], right={2, 3, 4, 5})
 
 
-def _row(tuned: TunedProduct) -> tuple[str, ...]:
+def _row(tuned: TunedKernel) -> tuple[str, ...]:
     gained = f"{100 * (1 - tuned.after / tuned.before):.0f}%"
     times = (human_seconds(tuned.before), human_seconds(tuned.after))
-    return (str(tuned.device), tuned.product, *times, gained, str(tuned.tried))
+    return (str(tuned.device), tuned.kernel, *times, gained, str(tuned.tried))
 
 
 def autotune(expression: Any, *arguments: Any) -> Autotuning:
-    """Try other tiles for the matrix products of a computation where kernels make them, and keep the best on disk.
+    """Try other ways to run the kernels of a computation on devices with work-groups, and keep the best on disk.
 
-    `expression` is a tensor, a container of some, or a function, which is called with `arguments`. Products on OpenCL's
-    and WebGPU's devices are timed with the tiles that they have, and with others beside these; from then on products of
-    these sizes are made with the best, in later processes too, until the driver is another one. No bit of a result
-    changes. It takes seconds for each product, and nothing is ever tried without being asked for. Products that
-    libraries make (on the cpu, on CUDA) are left to them. ArgumentError where there is no tensor.
+    `expression` is a tensor, a container of some, or a function, which is called with `arguments`. On devices of
+    OpenCL, WebGPU and CUDA each kernel is timed as it is, and in other ways: matrix products with other tiles,
+    reductions by rows, by columns or in parts, and all of them with other numbers of threads and of elements for each.
+    From then on kernels of these ops, dtypes and layouts, and of sizes like these, run in the best way, in later
+    processes too, until the driver is another one. No bit of a result changes. It takes seconds for each kernel, and
+    nothing is ever tried without being asked for. Products that libraries make (on the cpu, on CUDA), scans and sorting
+    are left as they are. ArgumentError where there is no tensor.
 
     >>> tfr.autotune(tfr.ones((300, 300)) @ tfr.ones((300, 300))).products
     ()
@@ -95,13 +112,13 @@ def autotune(expression: Any, *arguments: Any) -> Autotuning:
     return Autotuning(tuple(tuned))
 
 
-def _tuned(plan: Plan, leaves: Sequence[Any]) -> list[TunedProduct]:
-    """Run a plan step by step, and tune its products with the operands that they have there."""
+def _tuned(plan: Plan, leaves: Sequence[Any]) -> list[TunedKernel]:
+    """Run a plan step by step, and tune its kernels with the operands that they have there."""
     values: list[Any] = [
         *leaves,
         *[plan.literals.get(slot) for slot in range(len(leaves), len(plan.slots))],
     ]
-    tuned: list[TunedProduct] = []
+    tuned: dict[tuple[Device, str], TunedKernel] = {}
     for step in plan.steps:
         operands = [values[slot] for slot in step.inputs]
         if step.kind is StepKind.TRANSFER:
@@ -109,95 +126,105 @@ def _tuned(plan: Plan, leaves: Sequence[Any]) -> list[TunedProduct]:
             results: Sequence[Any] = [move(operands[0], source, step.device)]
         else:
             backend = backend_of(step.device)
-            contracts = any(op.op.kind is Kind.CONTRACT for op in step.region.ops)
-            if contracts and isinstance(backend, KernelBackend):
-                tuned += _tune(backend, step, operands)
+            if isinstance(backend, KernelBackend):
+                done = [name for device, name in tuned if device == step.device]
+                kernels = _tune(backend, step, operands, done)
+                tuned.update({(step.device, kernel.kernel): kernel for kernel in kernels})
             results = backend.compile(step.region, step.device)(
                 operands, [None] * len(step.outputs)
             )
         for slot, result in zip(step.outputs, results, strict=True):
             values[slot] = result
-    return tuned
+    return list(tuned.values())
 
 
-def _tune(backend: KernelBackend, step: Step, operands: Sequence[Any]) -> list[TunedProduct]:
-    """Find the best tiles of a step's products, and keep them."""
+def _tune(
+    backend: KernelBackend, step: Step, operands: Sequence[Any], done: Sequence[str]
+) -> list[TunedKernel]:
+    """Find the best way to run each of a step's kernels that are not `done`, and keep it."""
     queue = backend.open_device(step.device).queue
     tunings = queue.tunings
 
-    def run() -> Callable[[], Any]:
+    def values(handles: Sequence[Any]) -> list[bytes]:
+        settled = backend.settle(step.device, handles)
+        return [backend.download(backend.wrap(step.device, handle)).tobytes() for handle in settled]
+
+    def made() -> Callable[[], Any]:
         program.forget()
         compiled = backend.compile(step.region, step.device)
         return lambda: compiled(operands, [None] * len(step.outputs))
 
     tunings.asked = {}
     try:
-        run()()
+        expected = values(made()())
         asked = dict(tunings.asked)
     finally:
         tunings.asked = None
+
+    if not asked or values(made()()) != expected:  # what comes out otherwise each time
+        return []
+
+    def seconds() -> float:
+        run = made()
+        # no way changes a bit; a driver that cuts loops short does
+        return _seconds(run, queue) if values(run()) == expected else inf
+
     tuned = [
-        _best(name, *facts, tunings, step.device, lambda: _seconds(run(), queue))
+        _best(name, facts, step.device, seconds)
         for name, facts in asked.items()
+        if name not in done
     ]
-    keep(step.device, queue)
+    if tuned:
+        keep(step.device, queue)
     program.forget()
     forget_plans()  # and the kernels in them
     return tuned
 
 
-def _best(
-    name: str,
-    default: Tiling,
-    lanes: int,
-    itemsize: int,
-    tunings: Tunings,
-    device: Device,
-    seconds: Callable[[], float],
-) -> TunedProduct:
-    """Return what came of one product: from the tiling that it has, to the best beside it, as long as that helps."""
-    best = tunings.best.get(name, default)
+def _best(name: str, asked: Asked, device: Device, seconds: Callable[[], float]) -> TunedKernel:
+    """Return what came of one kernel: from the way that it has, to the best beside it, as long as that helps."""
+    best = asked.best.get(name, asked.default)
     before = fastest = seconds()
     tried = {best}
     for _ in range(_ROUNDS):
-        around = [tiling for tiling in near(best, lanes, itemsize) if tiling not in tried]
+        around = [way for way in asked.near(best) if way not in tried]
         tried.update(around)
         improved = False
-        for tiling in around:
-            time = _with(tunings, name, tiling, seconds)
+        for way in around:
+            time = _with(asked.best, name, way, seconds)
             if time < fastest * (1 - _GAIN):
-                best, fastest, improved = tiling, time, True
+                best, fastest, improved = way, time, True
         if not improved:
             break
-    if best == default:
-        tunings.best.pop(name, None)
-    else:
-        tunings.best[name] = best
-    return TunedProduct(name, device, before, fastest, len(tried) - 1)
+    asked.best.pop(name, None)
+    if best != asked.default:
+        asked.best[name] = best  # after those that were found before
+    made = TunedProduct if asked.is_product else TunedKernel
+    return made(name, device, before, fastest, len(tried) - 1)
 
 
-def _with(tunings: Tunings, name: str, tiling: Tiling, seconds: Callable[[], float]) -> float:
-    """Return how long a product takes with a tiling; for ever, where the device does not take it."""
-    before = tunings.best.get(name)
-    tunings.best[name] = tiling
+def _with(ways: dict[str, Any], name: str, way: Any, seconds: Callable[[], float]) -> float:
+    """Return how long a kernel takes in some way; for ever, where the device does not take it."""
+    before = ways.get(name)
+    ways[name] = way
     try:
         return seconds()
     except (KernelError, MemoryError):
-        return float("inf")
+        return inf
     finally:
         if before is None:
-            del tunings.best[name]
+            del ways[name]
         else:
-            tunings.best[name] = before
+            ways[name] = before
 
 
 def _seconds(run: Callable[[], Any], queue: Queue) -> float:
-    """Return the seconds of the fastest of some runs, the first of which compiles."""
+    """Return the seconds of the fastest of some runs; it has run before."""
     times = []
-    for _ in range(1 + _RUNS):
+    for _ in range(_RUNS):
         began = perf_counter()
         run()
         with queue.lock:
             queue.synchronize()
         times.append(perf_counter() - began)
-    return min(times[1:])
+    return min(times)

@@ -12,6 +12,7 @@ from tensorframe.backends.device import program
 from tensorframe.backends.registry import backend_of, forget_plans
 from tensorframe.errors import ArgumentError
 from tensorframe.frontend import autotuning
+from tensorframe.kernel.groups.algorithms import tunings as tunings_module
 from tensorframe.kernel.groups.algorithms.blocking import Blocking, blocking_of
 from tensorframe.kernel.groups.algorithms.tunings import Tiling, near
 from tests.backends.devices import on_every_device, some
@@ -59,7 +60,9 @@ def scripted(monkeypatch, *times):
     monkeypatch.setattr(
         autotuning, "_seconds", lambda run, _queue: (run(), left.pop(0) if left else 1.0)[1]
     )
-    monkeypatch.setattr(autotuning, "near", lambda *facts: list(near(*facts))[:2])
+    monkeypatch.setattr(
+        tunings_module, "near", lambda *facts, **more: list(near(*facts, **more))[:2]
+    )
     monkeypatch.setattr(autotuning, "_ROUNDS", 1)
 
 
@@ -148,8 +151,8 @@ def test_every_tiling_gives_the_same_bits(device, tunings):
         tunings.asked = {}
         expected = tfr.exp(a @ b / 100).numpy()
         asked, tunings.asked = tunings.asked, None
-        for name, (default, lanes, itemsize) in asked.items():
-            around = list(near(default, lanes, itemsize))
+        for name, facts in asked.items():
+            around = list(facts.near(facts.default))
             for tiling in around[5 * index % max(len(around), 1) :][:1]:
                 tunings.best[name] = tiling
                 program.forget()

@@ -14,7 +14,8 @@ from tests.kernel.form_cases import CASES, operand
 pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
 
 from tensorframe.backends.cuda.compiler import compiled, options
-from tensorframe.backends.device import lowering
+from tensorframe.backends.device import lowering, program
+from tensorframe.backends.registry import backend_of, forget_plans
 from tests.backends.cuda_kernels import compile_all, printed, regions_of_rows
 from tests.backends.host_gpu import recorded
 
@@ -150,3 +151,37 @@ def test_a_source_that_does_not_compile_is_an_error_with_what_the_compiler_says(
 def test_amd_has_a_spelling_for_each_option_of_nvidia():
     assert "-ffp-contract=off" in options("gfx90a")
     assert not any("ftz" in option or "fmad" in option for option in options("gfx90a"))
+
+
+TUNED = {
+    "elementwise": ((70, 130), lambda x: tfr.exp(-x * x) * 2),
+    "crossing": ((90, 80), lambda x: x[:80] + x[:80].T),
+    "rows": ((70, 300), tfr.softmax),
+    "columns": ((300, 70), lambda x: x.sum(0)),
+    "chunks": ((3, 9000), lambda x: x.sum(1)),
+}
+
+
+@pytest.mark.parametrize("case", TUNED)
+def test_every_way_that_tuning_tries_compiles(texts, case):
+    shape, compute = TUNED[case]
+    place = tfr.Device("cuda")
+    queue = backend_of(place).open_device(place).queue
+    x = np.ones(shape, np.float32)
+
+    def build():
+        program.forget()
+        forget_plans()
+        compute(tfr.asarray(x, device="cuda")).compute()
+
+    queue.tunings.asked = {}
+    build()
+    ((name, facts),) = queue.tunings.asked.items()
+    queue.tunings.asked = None
+    texts.clear()
+    ways = [facts.default, *facts.near(facts.default)]
+    for way in ways:
+        queue.tunings.kernels[name] = way
+        build()
+    assert len(texts) > 2  # turns are not in the text
+    assert ".entry" in compile_all(texts, "sm_80")

@@ -161,7 +161,7 @@ class _Step:
         self.built = queue.build(kernel)
         outer = next(statement for statement in kernel.body if isinstance(statement, Loop))
         each = 1 if outer.over is ParallelAxis.GROUPS else kernel.lanes * outer.width
-        groups = -(-launch.total // each)
+        groups = -(-launch.total // (each * launch.grain))
         self.groups = max(1, min(groups, queue.traits.max_groups))
 
     def words(self, operands: dict[str, Any]) -> np.ndarray[Any, Any]:

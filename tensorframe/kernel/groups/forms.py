@@ -10,7 +10,7 @@
     scans     of long rows: a work-group for each row, or for each piece of one, see `scans.py`
 
 What several passes need is computed again in each: a row stays in the cache, and registers cost more than arithmetic.
-The form follows from sizes and strides; what is added to what does not depend on it, see `order.py`.
+The form follows from sizes and strides, see `choices.py`; what is added to what does not depend on it, see `order.py`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,20 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
+from tensorframe.kernel.groups.choices import (
+    COLUMN_PARTS,
+    COLUMNS,
+    MAP,
+    ROW_PARTS,
+    SQUARES,
+    STRIP_PARTS,
+    Choice,
+    Room,
+    map_room,
+    name_of,
+    reduced_form,
+    reduced_room,
+)
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.reductions import (
     column_parts,
@@ -42,7 +56,6 @@ from tensorframe.kernel.groups.scans import (
     scanned_totals,
     totals_of_chunks,
 )
-from tensorframe.kernel.groups.team import has_strips
 from tensorframe.kernel.groups.tiles import square_of, squares
 from tensorframe.kernel.ir.loops import digits
 from tensorframe.kernel.ir.order import inner_length
@@ -55,7 +68,7 @@ from tensorframe.kernel.nest.stages import Stages, stages_of
 from tensorframe.kernel.spaces.gather import with_bounds_checks
 from tensorframe.quick_dataclasses import dataclass, field
 
-# Rows from which every group has one, and results from which every thread has.
+# Rows from which every group of a scan has one, and results from which every thread has.
 _ENOUGH_ROWS = 256
 _ENOUGH_RESULTS = 1 << 14
 # Elements that a thread takes at once at most: each needs registers.
@@ -76,7 +89,7 @@ class Target:
     widest: DType
     index: DType
     access: int = 0
-    tunings: Any = field(default=None, compare=False)  # of products: see `algorithms/tunings.py`
+    tunings: Any = field(default=None, compare=False)  # see `algorithms/tunings.py`
 
 
 def build_groups(
@@ -109,35 +122,44 @@ class _GroupBuilder:
 
     def launches(self) -> tuple[tuple[Launch, ...], Partials]:
         """Return the kernels in the order in which they run, and the partial results between them."""
-        nest, lanes = self._nest, self._target.lanes
         stages = stages_of(self._region, self._space, scratch=False)
-        form = self._form(stages)
         if not self._space.reduced:
-            square = square_of(nest)
-            if square is not None:
-                return (self._launch(form, squares(form, square), square.count),), ()
-            return (self._launch(form, _map(form, self._target.access), prod(nest.kept)),), ()
+            return self._mapped(stages)
         if any(stages.scans):
             return self._scans(stages)
-        rows, order = nest.rows, self._order()
-        in_rows = nest.reduced_inside and not order.short
-        apart = stages.passes == 1 and not any(stages.stores[1:])
-        if (
-            in_rows
-            and apart
-            and order.chunks > 1
-            and has_strips(nest, order)
-            and nest.outer_is_nearer()
-        ):
-            return self._in_parts(stages, order, in_rows=False, of_strips=True)
-        if in_rows:
-            if apart and rows < _ENOUGH_ROWS and order.chunks > 1:
-                return self._in_parts(stages, order, in_rows=True)
-            body = rows_of(form, order, in_runs=self._in_runs)
-            return (self._launch(form, body, groups_of(order, rows)),), ()
-        if apart and rows < _ENOUGH_RESULTS and order.length > lanes:
-            return self._in_parts(stages, order, in_rows=False)
-        return (self._launch(form, columns_of(form, order), rows),), ()
+        return self._reduced(stages)
+
+    def _mapped(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
+        nest, lanes = self._nest, self._target.lanes
+        form, square = self._form(stages), square_of(nest)
+        width = _width(form, self._target.access)
+        default = Choice(MAP, lanes, width) if square is None else Choice(SQUARES, lanes)
+        choice = self._chosen(default, map_room(lanes, square=square is not None))
+        if square is not None and choice.form == SQUARES:
+            launch = self._launch(form, squares(form, square), square.count, choice)
+        else:
+            launch = self._launch(form, _map(form, choice.width), prod(nest.kept), choice)
+        return (launch,), ()
+
+    def _reduced(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
+        nest, order, rows = self._nest, self._order(), self._nest.rows
+        default = Choice(reduced_form(nest, order, stages), self._target.lanes)
+        choice = self._chosen(default, reduced_room(nest, order, stages, default.form))
+        if choice.form in (ROW_PARTS, COLUMN_PARTS, STRIP_PARTS):
+            return self._in_parts(stages, order, choice)
+        form = self._form(stages)
+        if choice.form == COLUMNS:
+            return (self._launch(form, columns_of(form, order), rows, choice),), ()
+        body = rows_of(form, order, choice.lanes, in_runs=self._in_runs)
+        return (self._launch(form, body, groups_of(order, rows, choice.lanes), choice),), ()
+
+    def _chosen(self, default: Choice, room: Room) -> Choice:
+        """Return what was found to be the best for these kernels on this device, if somebody has looked."""
+        tunings = self._target.tunings
+        if tunings is None or not tunings.is_used:
+            return default
+        chosen: Choice = tunings.chosen_kernel(name_of(self._region, self._nest), default, room)
+        return chosen
 
     def _form(self, stages: Stages) -> Form:
         layout = self._layout
@@ -149,10 +171,10 @@ class _GroupBuilder:
         return Order(self._nest.row_length, self._target.lanes, strip)
 
     def _in_parts(
-        self, stages: Stages, order: Order, *, in_rows: bool, of_strips: bool = False
+        self, stages: Stages, order: Order, choice: Choice
     ) -> tuple[tuple[Launch, ...], Partials]:
         """Return two kernels: totals of chunks, or of the classes of each, and these joined."""
-        rows = self._nest.rows
+        rows, in_rows = self._nest.rows, choice.form == ROW_PARTS
         each = [] if in_rows else ir.levels(order.slots)[1:]
         count = order.chunks * prod(each) * rows
         form, second = self._form(stages), self._form(stages)
@@ -166,12 +188,14 @@ class _GroupBuilder:
         body = (
             row_parts(form, order, in_runs=in_runs)
             if in_rows
-            else column_parts(form, order, of_strips=of_strips)
+            else column_parts(form, order, of_strips=choice.form == STRIP_PARTS)
         )
         joined = joined_parts(second, order, each, in_groups=in_groups)
-        return (self._launch(form, body, count), self._launch(second, joined, rows)), tuple(
-            partials
+        launches = (
+            self._launch(form, body, count, choice),
+            self._launch(second, joined, rows),
         )
+        return launches, tuple(partials)
 
     def _scans(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
         nest, order = self._nest, self._order()
@@ -205,20 +229,26 @@ class _GroupBuilder:
         ]
         return tuple(launches), tuple(partials)
 
-    def _launch(self, form: Form, body: tuple[ir.Statement, ...], total: int) -> Launch:
+    def _launch(
+        self,
+        form: Form,
+        body: tuple[ir.Statement, ...],
+        total: int,
+        choice: Choice | None = None,
+    ) -> Launch:
         statements = with_bounds_checks(branched(body, form.body.cuts))
         numbers = form.body.numbers
-        kernel = finish(form.body, statements, lanes=self._target.lanes, index=self._target.index)
-        return Launch(kernel, tuple(numbers.values), total, 1)
+        lanes, turns = (self._target.lanes, 1) if choice is None else (choice.lanes, choice.turns)
+        kernel = finish(form.body, statements, lanes=lanes, index=self._target.index)
+        return Launch(kernel, tuple(numbers.values), total, turns)
 
 
-def _map(form: Form, access: int) -> tuple[ir.Statement, ...]:
-    """One element for each thread, or as many as fit into one access where all lie side by side."""
+def _map(form: Form, width: int) -> tuple[ir.Statement, ...]:
+    """One element for each thread, or several at once where they lie side by side."""
     index = ir.index("i")
     form.body.indices = digits(index, form.body.sizes) if form.body.sizes else []
     stores = tuple([form.store(value) for value in form.outputs])
     grid = ir.ParallelAxis.GRID
-    width = _width(form, access)
     return (ir.Loop(index, ir.START, ir.STOP, stores, parallel=True, over=grid, width=width),)
 
 

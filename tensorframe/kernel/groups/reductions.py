@@ -37,19 +37,20 @@ from tensorframe.kernel.groups.team import (
 from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested
 
 
-def groups_of(order: Order, rows: int) -> int:
-    """Return how many groups so many rows take."""
-    return -(-rows * order.slots // order.lanes)
+def groups_of(order: Order, rows: int, lanes: int = 0) -> int:
+    """Return how many groups so many rows take, of so many threads if that is said."""
+    return -(-rows * order.slots // (lanes or order.lanes))
 
 
-def rows_of(form: Form, order: Order, *, in_runs: bool) -> tuple[ir.Statement, ...]:
+def rows_of(form: Form, order: Order, lanes: int, *, in_runs: bool) -> tuple[ir.Statement, ...]:
     """The threads of a work-group for each row, or for several, in as many passes as the reductions need.
 
+    A group has `lanes` threads: no fewer than a row has slots, and all that the order knows where rows have chunks.
     What has no order is taken in by runs too where a device reads several elements at once.
     """
     body, stages = form.body, form.stages
     numbers = numbers_of(form, order)
-    team = Team(order.lanes, order.slots, numbers.row, numbers.rows)
+    team = Team(lanes, order.slots, numbers.row, numbers.rows)
     statements: list[ir.Statement] = []
     for number in range(stages.passes + 1):
         body.begin_pass()
@@ -58,7 +59,7 @@ def rows_of(form: Form, order: Order, *, in_runs: bool) -> tuple[ir.Statement, .
             statements += _row_in_chunks(form, number, numbers)
         else:
             team_of_pass = Team(
-                order.lanes, order.slots, numbers.row, numbers.rows, in_runs=in_runs or ordered
+                lanes, order.slots, numbers.row, numbers.rows, in_runs=in_runs or ordered
             )
             statements += _by_team(form, team_of_pass, team.row, number, totals_in(form, number))
         finish_pass(form, number)

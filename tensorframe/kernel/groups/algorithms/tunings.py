@@ -1,13 +1,17 @@
-"""Tunings: tile sizes of products that were found to be the best on a device, in place of those that sizes suggest.
+"""Tunings: what was found to be the best for kernels on a device, in place of what sizes suggest; it changes no bit.
 
-The order in which a product is added up is that of its inner axis, whatever the tiles: a tuning changes no bit.
+For products these are tiles: the order in which one is added up is that of its inner axis, whatever they are. What may
+differ between other kernels is in `kernel/groups/choices.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
 from tensorframe.kernel.groups.algorithms.blocking import Blocking
+from tensorframe.kernel.groups.choices import Choice, Room
 from tensorframe.quick_dataclasses import dataclass
 
 # bytes of shared memory that every device has
@@ -37,20 +41,43 @@ class Tiling:
         )
 
 
+class Asked(NamedTuple):
+    """A kernel that was made: how by default, what may be tried beside a way, and where the best is noted."""
+
+    default: Any
+    near: Callable[[Any], Iterator[Any]]
+    best: dict[str, Any]
+    is_product: bool
+
+
 class Tunings:
-    """What was found for a device, by what each product is: see `name_of`."""
+    """What was found for a device: tiles by the names of products, and choices by those of other kernels."""
 
     def __init__(self) -> None:
         self.best: dict[str, Tiling] = {}
-        # where somebody wants to know what is made, and how: the tiling by default, threads, bytes of an element
-        self.asked: dict[str, tuple[Tiling, int, int]] | None = None
+        self.kernels: dict[str, Choice] = {}
+        # where somebody wants to know what is made, and how
+        self.asked: dict[str, Asked] | None = None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything was found for kernels that are no products, or is being looked for."""
+        return bool(self.kernels) or self.asked is not None
 
     def chosen(self, name: str, default: Tiling, lanes: int, itemsize: int) -> Tiling:
         """Return the tiling of a product."""
         if self.asked is not None:
-            self.asked[name] = (default, lanes, itemsize)
+            around = partial(near, lanes=lanes, itemsize=itemsize)
+            self.asked[name] = Asked(default, around, self.best, is_product=True)
         best = self.best.get(name, default)
         return best if best.fits(lanes, itemsize) else default
+
+    def chosen_kernel(self, name: str, default: Choice, room: Room) -> Choice:
+        """Return how another kernel is made."""
+        if self.asked is not None:
+            self.asked[name] = Asked(default, room.near, self.kernels, is_product=False)
+        best = self.kernels.get(name)
+        return best if best is not None and room.fits(best) else default
 
 
 def name_of(stack: int, rows: int, columns: int, length: int, dtype: str) -> str:
