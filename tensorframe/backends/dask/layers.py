@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product, repeat, tee
 from math import prod
 from operator import getitem
-from typing import Any
+from typing import Any, TypeAlias
 
 from dask.task_spec import Task, TaskRef
 
@@ -16,6 +16,9 @@ from tensorframe.backends.dask.names import layer_name, ops_of
 from tensorframe.backends.dask.tasks import BlockCall, NamedCall, without_loops
 from tensorframe.graph.region import Region
 from tensorframe.schedule.blocks import Block
+
+Index: TypeAlias = tuple[int, ...]
+Spans: TypeAlias = tuple[tuple[Span, ...], ...]
 
 
 def is_number(value: Any) -> bool:
@@ -51,12 +54,6 @@ def _taken(together: Layer, tasks: dict[Any, Any], place: int, grid: Grid, dtype
     return array_of(name, own, grid.chunks, dtype, [together])
 
 
-def references_to(name: str, spans: Sequence[Span]) -> Iterator[Any]:
-    """Yield references to the blocks of an array in some spans, in C order."""
-    ranges = [range(span.first, span.first + span.number) for span in spans]
-    return (TaskRef((name, *index)) for index in product(*ranges))
-
-
 def task_bytes(region: Region, values: Sequence[int], grid: Grid, inputs: Sequence[Any]) -> int:
     """Return the bytes that a task takes, judged by the first: a block of each value, and what it is made of."""
     made: int = prod([max(axis.sizes) for axis in grid.axes])
@@ -84,27 +81,54 @@ def call_for(region: Region, values: tuple[int, ...], inputs: Sequence[Any]) -> 
     return BlockCall(without_loops(region), values, numbers)
 
 
-def blocks_of(
-    grid: Grid, inputs: Sequence[Any]
-) -> Iterator[tuple[tuple[int, ...], Block, tuple[tuple[Span, ...], ...], list[Any]]]:
-    """Yield the index of each block, its intervals, the spans that it needs of each array, and references to these."""
+def blocks_of(grid: Grid, inputs: Sequence[Any]) -> Iterator[tuple[Index, Block, Spans, list[Any]]]:
+    """Yield the index of each block, its intervals, the spans that it needs of each array, and references to these.
+
+    There may be a hundred thousand: what can be counted by `product` is, and nothing is called for each.
+    """
     axes = grid.axes
+    indices = product(*[range(len(axis.sizes)) for axis in axes])
+    blocks = product(*[axis.intervals for axis in axes])
     arrays = {number: value for number, value in enumerate(inputs) if not is_number(value)}
-    finders = [_finder(grid, number, value) for number, value in arrays.items()]
-    names = [array.name for array in arrays.values()]
-    for index in product(*[range(len(axis.sizes)) for axis in axes]):
-        block = tuple([axis.intervals[which] for axis, which in zip(axes, index, strict=True)])
-        spans = tuple([find(index) for find in finders])
-        references: list[Any] = []
-        for name, own in zip(names, spans, strict=True):
-            references += references_to(name, own)
-        yield index, block, spans, references
+    if not arrays:
+        yield from zip(indices, blocks, repeat(()), repeat([]), strict=False)
+        return
+    needed = [_spans_of(grid, number, value) for number, value in arrays.items()]
+    spans = zip(*[own for own, _ in needed], strict=True)
+    references = [references for _, references in needed]
+    together = map(list, references[0]) if len(references) == 1 else map(_flat, *references)
+    yield from zip(indices, blocks, spans, together, strict=True)
 
 
-def _finder(grid: Grid, number: int, array: Array) -> Any:
-    """Return a function from the index of a block to the spans that it needs of an array."""
-    rest = everything(array)
-    along: list[list[tuple[int, tuple[Span, ...]]]] = [
+def _flat(*lists: Sequence[Any]) -> list[Any]:
+    return [value for own in lists for value in own]
+
+
+def _spans_of(
+    grid: Grid, number: int, array: Array
+) -> tuple[Iterable[tuple[Span, ...]], Iterable[Sequence[Any]]]:
+    """Return the spans that blocks need of an array, one after the other, and references to these."""
+    columns = _columns(grid, number, array)
+    name = array.name
+    if columns is None:
+        indices = product(*[range(len(axis.sizes)) for axis in grid.axes])
+        spans, again = tee(map(_finder(grid, number, array), indices))
+        return spans, (_references(name, own) for own in again)
+    firsts = product(*[[span.first for span in own] for own in columns])
+    if all(span.number == 1 for own in columns for span in own):
+        return product(*columns), ((TaskRef((name, *index)),) for index in firsts)
+    return product(*columns), (_references(name, own) for own in product(*columns))
+
+
+def _references(name: str, spans: Sequence[Span]) -> list[Any]:
+    """Return references to the blocks of an array in some spans, in C order."""
+    ranges = [range(span.first, span.first + span.number) for span in spans]
+    return [TaskRef((name, *index)) for index in product(*ranges)]
+
+
+def _along(grid: Grid, number: int, array: Array) -> list[list[tuple[int, tuple[Span, ...]]]]:
+    """Return the axes of a result that go along with each axis of an array, and its spans for their pieces."""
+    return [
         [
             (axis, own.spans[number, place])
             for axis, own in enumerate(grid.axes)
@@ -112,13 +136,38 @@ def _finder(grid: Grid, number: int, array: Array) -> Any:
         ]
         for place in range(array.ndim)
     ]
+
+
+def _columns(grid: Grid, number: int, array: Array) -> list[Sequence[Span]] | None:
+    """Return the spans along each axis of an array, where blocks need these in the order in which they are counted.
+
+    That is so where axes of the result go along with those of the array one by one, and what others count is outside.
+    """
+    rest = everything(array)
+    columns: list[Sequence[Span]] = []
+    axis = 0
+    for place, own in enumerate(_along(grid, number, array)):
+        if not own:
+            columns.append(rest[place : place + 1])
+            continue
+        if len(own) > 1:
+            return None
+        ((at, spans),) = own
+        if any(len(other.sizes) > 1 for other in grid.axes[axis:at]) or at < axis:
+            return None
+        columns.append(spans)
+        axis = at + 1
+    if any(len(other.sizes) > 1 for other in grid.axes[axis:]):
+        return None
+    return columns
+
+
+def _finder(grid: Grid, number: int, array: Array) -> Callable[[Index], tuple[Span, ...]]:
+    """Return a function from the index of a block to the spans that it needs of an array."""
+    rest = everything(array)
+    along = _along(grid, number, array)
     if not any(along):
         return lambda _: rest
-    if all(len(own) == 1 and own[0][0] == place for place, own in enumerate(along)):
-        columns = [own[0][1] for own in along]
-        return lambda index: tuple(
-            [spans[which] for spans, which in zip(columns, index, strict=False)]
-        )
     if all(len(own) < 2 for own in along):
         single = [own[0] if own else None for own in along]
         return lambda index: tuple(
