@@ -91,23 +91,26 @@ class Jitted(Generic[P, R]):
         for arg, kind, fact in zip(args, kinds, facts):  # noqa: B905
             if type(arg) is not kind:
                 if type(arg) is not np.ndarray or (arg.shape, arg.dtype, default) != fact:
-                    return self._call(args, kwargs)
+                    break
                 values.append(arg)
                 foreign.append(arg)
             elif kind is Tensor:
                 node = arg.node
                 storage = node.storage
                 if storage is None or (node.shape, node.dtype, node.device) != fact:
-                    return self._call(args, kwargs)
+                    break
                 values.append(storage.handle)
             elif fact is None:
                 values.append(arg)
             elif kind is list:
                 if not _taken(arg, fact, values, handles):
-                    return self._call(args, kwargs)
+                    break
             elif (value := fact()) is not arg and (kind is not int or value != arg):
-                return self._call(args, kwargs)  # a static value
-        return recorded.call(values, foreign, handles)  # type: ignore[no-any-return]
+                break  # a static value
+        else:
+            return recorded.call(values, foreign, handles)  # type: ignore[no-any-return]
+        values.clear()  # what is donated is referred to by nobody else
+        return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         """Call in the general way: take the arguments apart and look their kind up."""

@@ -185,23 +185,26 @@ class _Run:
         self._seed = (random_key() if key is None else key).value if temperature > 0 else None
         forward: Callable[..., Tensor] = model.forward
         is_ring, device = self.cache.stored.is_ring, self._device
+        # arrays are taken as they are where the default device computes in host memory
+        is_host = self._is_host = device is host_default()
 
         # the weights are part of the recording: looking at them in every step takes longer than a small one
         @jit(updates=("both",), donate=True, static_argnames="reach")
         def step(
             both: list[Tensor], ids: Tensor, offsets: Tensor, last: Any, seed: Any, reach: int
-        ) -> tuple[Tensor, Any]:
+        ) -> tuple[Tensor, Tensor | None, Any]:
             tokens = ids[:, None] if ids.ndim == 1 else ids
             logits = forward(tokens, Stored(both, is_ring=is_ring), offsets, reach, last)[:, 0]
+            # where the next token goes: numbers that stay on a device need no transfer
+            after = None if is_host else offsets + 1
             if seed is None:
-                return argmax(logits, axis=-1).astype(int32), None
+                return argmax(logits, axis=-1).astype(int32), after, None
             following, own = split(Key(seed))
             noise = uniform(logits.shape, key=own, device=device)
-            return _drawn(logits, noise, temperature, top_k, top_p), following.value
+            return _drawn(logits, noise, temperature, top_k, top_p), after, following.value
 
         self._step = step
-        # arrays are taken as they are where the default device computes in host memory
-        self._is_host = self._device is host_default()
+        self._offsets: Tensor | None = None  # those of the next token, on a device
 
     def prefill(self) -> Tensor:
         """Run the prompts through the model, and return the first tokens."""
@@ -216,10 +219,12 @@ class _Run:
             lengths = [len(part) for part in parts]
             reach = self.cache.reach(count)
             last = [max(length - 1, 0) for length in lengths]
+            self._offsets = None  # sequences are not equally long
             tokens = self._run(ids, np.array(last, np.int32), reach)
             ended = asarray(np.array([length > 0 for length in lengths]), device=self._device)
             first = tokens if first is None else where(ended, tokens, first)
             self.cache.advance(lengths)
+        self._offsets = None
         assert first is not None
         return first
 
@@ -232,9 +237,11 @@ class _Run:
 
     def _run(self, ids: Any, last: Any, reach: int) -> Tensor:
         """Return the tokens after `ids`, of which each sequence's number `last` counts; all are looked at if None."""
-        both, offsets = self.cache.stored.both, self._given(np.array(self.cache.lengths, np.int32))
+        both, offsets = self.cache.stored.both, self._offsets
+        if offsets is None:
+            offsets = self._given(np.array(self.cache.lengths, np.int32))
         ids, last = self._given(ids), self._given(last)
-        result, self._seed = self._step(both, ids, offsets, last, self._seed, reach)
+        result, self._offsets, self._seed = self._step(both, ids, offsets, last, self._seed, reach)
         return result
 
     def _given(self, array: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.views import is_view, viewed
-from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.backends.registry import backend_of
 from tensorframe.backends.transfer import is_shared
 from tensorframe.graph.device import Device
 from tensorframe.graph.shape import strides_of
@@ -117,9 +117,6 @@ def _stays(plan: Plan, step: Step) -> bool:
 
 def _writes_over(step: Step) -> bool:
     """Whether what runs the step writes where it is told to."""
-    # handles of other memory than the host's are never written over: see `Backend.reusable`
-    if not capabilities(step.device).host_memory:
-        return False
     return backend_of(step.device).writes_over(step.region, step.device)
 
 

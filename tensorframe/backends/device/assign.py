@@ -14,6 +14,18 @@ from tensorframe.ops.indexing import SET_SLICE
 from tensorframe.ops.movement import SLICE
 
 
+def target_of(whole: Any, buffers: Sequence[Any | None], copy: DeviceProgram) -> DeviceArray:
+    """Return what elements of `whole` are written to: a copy, or itself if the memory that is given is its own."""
+    (buffer,) = buffers
+    if buffer is not whole or buffer.block is None:
+        (buffer,) = copy((whole,), (None,))
+    else:
+        # what was promised of the former elements says nothing of those that come
+        buffer.block.promise = None
+    assert isinstance(buffer, DeviceArray)
+    return buffer
+
+
 def sets_slice(region: Region) -> bool:
     """Whether setting a slice is all that a region does."""
     return len(region.ops) == 1 and region.ops[0].op is SET_SLICE
@@ -38,9 +50,9 @@ class SliceProgram:
         ]
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
-        """Return the tensor with the slice replaced."""
+        """Return the tensor with the slice replaced, in its own memory if that is among `buffers`."""
         whole, values = (inputs[operand] for operand in self._operands)
-        (result,) = self._copy((whole,), (None,))
+        result = target_of(whole, buffers, self._copy)
         if self._empty:
             return (result,)
         target = viewed(self._selected, result)

@@ -164,6 +164,14 @@ class KernelBackend(Backend):
         """Return what sorting takes for itself; kernels take nothing to speak of."""
         return scratch_bytes(region)
 
+    def reusable(self, handle: Any) -> bool:
+        """Whether nobody but this array sees its memory, which is the library's own."""
+        return isinstance(handle, DeviceArray) and handle.is_alone
+
+    def writes_over(self, region: Region, device: Device) -> bool:
+        """Whether elements of an operand are replaced: kernels over all elements never write to what they read."""
+        return sets_slice(region) or scatters(region)
+
     def budget(self, device: Device) -> Budget:
         """Return that of the device's pool."""
         return self.open_device(device).pool.budget

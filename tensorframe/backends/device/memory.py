@@ -56,6 +56,11 @@ class Block:
             raise closed(self._pool.name)
         raise AttributeError(name)
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether its buffer is one of the pool's, which was not handed out to the user."""
+        return type(self) is Block and all(self is not block for block in self._pool.lent.values())
+
     def lose(self) -> Any:
         """Let go of the buffer, and return it: whoever wants it from now on is told that the device was closed."""
         buffer = self.buffer

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.assign import target_of
 from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.program import DeviceProgram
@@ -61,6 +62,7 @@ class ScatterProgram:
 
     quiet = True
     _ends: DeviceProgram | None = None
+    _sorted: DeviceProgram | None = None
 
     def __init__(self, region: Region, make: Make) -> None:
         (op,) = region.ops
@@ -88,8 +90,10 @@ class ScatterProgram:
             Region(pointed, (gather,), (len(pointed),)), partial(_Targets, chosen=chosen)
         )
         count = prod(chosen)
-        self._sorted = make(*sorted_with_places(count, targets, number_dtype(count)))
         places = number_dtype(count)
+        # one value is the last for its position
+        if count > 1:
+            self._sorted = make(*sorted_with_places(count, targets, places))
         order = (((count,), targets), ((count,), places))
         given: tuple[tuple[Shape, DType], ...] = (*order, (wanted, dtype))
         if op.op.combination is not None:
@@ -100,26 +104,40 @@ class ScatterProgram:
         self._count = count
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
-        """Return the tensor with elements replaced: itself if no element is."""
+        """Return the tensor with elements replaced: itself if no element is, or if its memory is among `buffers`."""
         whole, *others = [inputs[operand] for operand in self._operands]
         if self._empty:
             return (whole,)
-        values, *indices = [
-            other if copy is None else copy((other,), (None,))[0]
-            for other, copy in zip(others, self._with_axis, strict=True)
-        ]
+        values, *indices = map(_with_axis, others, self._with_axis)
         (targets,) = self._targets((replace(whole, shape=self._line), *indices), (None,))
         targets = replace(targets, shape=(self._count,), strides=(1,))
-        order = self._sorted((targets,), (None, None))
+        order = self._order(targets)
         ends = [] if self._ends is None else self._ends((order[0],), (None,))
-        (result,) = self._copy((whole,), (None,))
-        assert isinstance(result, DeviceArray)
+        result = target_of(whole, buffers, self._copy)
         self._stores.run((*order, values, *ends), result)
         return (result,)
 
+    def _order(self, targets: Any) -> Sequence[Any]:
+        """Return targets in ascending order, and the numbers of their values."""
+        return (
+            (targets, targets) if self._sorted is None else self._sorted((targets,), (None, None))
+        )
+
     def source(self) -> str:
         """Return the text of the kernels that find and sort what is pointed to, for operands in C order."""
-        return "" if self._empty else f"{self._targets.source()}\n{self._sorted.source()}"
+        if self._empty:
+            return ""
+        kernels = [self._targets, *([] if self._sorted is None else [self._sorted])]
+        return "\n".join([kernel.source() for kernel in kernels])
+
+
+def _with_axis(operand: Any, copy: DeviceProgram | None) -> Any:
+    """Return an operand with at least one axis; `copy` puts a number into memory, and is None where there are axes."""
+    if copy is None:
+        return operand
+    if type(operand) is DeviceArray:
+        return replace(operand, shape=(1,), strides=(1,))
+    return copy((operand,), (None,))[0]
 
 
 def _copy_to(shape: Shape, source: Shape, dtype: Any) -> Region:

@@ -1,0 +1,53 @@
+"""What a generated token costs on a device: kernels, transfers and bytes, none of which grow with the cache."""
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+import tensorframe as tfr
+from tests.backends.counts import counted
+from tests.backends.devices import on_every_device
+
+LLAMA = {
+    "vocab_size": 64,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 2000,
+}
+
+
+def of_a_token(device: str, layers: int, capacity: int = 40, **choices: object) -> Counter[str]:
+    """What the tenth token takes, when kernels have been built."""
+    config = {**LLAMA, "num_hidden_layers": layers}
+    model = tfr.nn.models.Llama(config, device, key=tfr.random.key(0))
+    tokens = model.generate([1, 2, 3], max_tokens=capacity - 3, **choices)
+    list(islice(tokens, 9))
+    with counted(device) as counts:
+        next(tokens)
+    return counts
+
+
+@on_every_device
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_the_cache_stays_where_it_is(device: str, temperature: float) -> None:
+    """A token takes memory for what is between its kernels, as much in a long cache as in a short one."""
+    key = tfr.random.key(1)
+    short, long = [
+        of_a_token(device, 2, capacity, temperature=temperature, key=key)
+        for capacity in (256, 1990)
+    ]
+    for name in ("launch", "write", "read", "copy"):
+        assert short[name] == long[name]
+    assert short["copy"] == 0
+    of_a_layer = 4 * 1990 * 2 * 2 * 16
+    assert long["fresh"] < of_a_layer // 8
+
+
+@on_every_device
+def test_layers_take_fifteen_kernels_and_no_upload(device: str) -> None:
+    two, four = of_a_token(device, 2), of_a_token(device, 4)
+    assert four["launch"] - two["launch"] <= 2 * 15
+    assert four["copy"] == 0
