@@ -49,6 +49,8 @@ class Span:
 # Those who collect (see `runtime/events.py`); whoever times something asks first whether there are any. Never changed
 # but replaced, since any thread may be telling them something.
 collectors: tuple[Any, ...] = ()
+# Collectors, and listeners of events: where there is none, what is computed need not be told.
+onlookers: list[Any] = []
 _changing = new_lock()
 
 # What makes a program wait before anything runs.
@@ -134,6 +136,7 @@ def join(collector: Any) -> None:
     global collectors  # noqa: PLW0603 - this module's one piece of state
     with _changing:
         collectors = (*collectors, collector)
+        onlookers.append(collector)
 
 
 def leave(collector: Any) -> None:
@@ -141,3 +144,5 @@ def leave(collector: Any) -> None:
     global collectors  # noqa: PLW0603 - as above
     with _changing:
         collectors = tuple([other for other in collectors if other is not collector])
+        if collector in onlookers:
+            onlookers.remove(collector)

@@ -88,7 +88,9 @@ class Tensor(TensorMethods):
         if not wait:
             waiting().hand_over((node,))
             return self
-        if node.storage is None and not run_ready(node):
+        if node.storage is None:
+            if run_ready(node):
+                return self
             single = run_single(node)  # which most are: `evaluate` written out
             if not single:
                 evaluate((node,), single=single)

@@ -16,6 +16,9 @@ history: ContextVar[dict[Any, tuple[Any, ...]] | None] = ContextVar(
     "tensorframe_history", default=None
 )
 
+# one for each gradient that is being recorded, by any thread: where there is none, nobody need ask for a history
+recordings: list[None] = []
+
 
 @contextmanager
 def recording_history() -> Iterator[dict[Any, tuple[Any, ...]]]:
@@ -25,8 +28,10 @@ def recording_history() -> Iterator[dict[Any, tuple[Any, ...]]]:
         yield kept
         return
     kept = {}
+    recordings.append(None)
     token = history.set(kept)
     try:
         yield kept
     finally:
         history.reset(token)
+        recordings.pop()

@@ -102,7 +102,9 @@ def tell(moment: Moment, plan: Plan, step: int | None = None) -> None:
 def listen(listener: Listener) -> Iterator[None]:
     """Call `listener` with every event of every thread while the `with` block runs."""
     listeners.append(listener)
+    spans.onlookers.append(listener)
     try:
         yield
     finally:
         listeners.remove(listener)
+        spans.onlookers.remove(listener)

@@ -15,10 +15,9 @@ from tensorframe.backends.silence import silently
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Options, Process, overridden
 from tensorframe.errors import CancelledError
-from tensorframe.graph.history import history
+from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import CONSTANT
-from tensorframe.runtime import events
 from tensorframe.runtime.cache import PLANS, Key
 from tensorframe.runtime.leaves import scalars
 
@@ -33,17 +32,12 @@ def run_ready(node: Node) -> bool:
     """
     inputs = node.inputs  # before storage: see Node.settle
     options, ready = PLANS.ready
-    if (
-        options is not (overridden() or Process.base)
-        or node.attrs
-        or events.listeners
-        or spans.collectors
-    ):
+    if options is not (overridden() or Process.base) or node.attrs or spans.onlookers:
         return False
     device = node.device
     try:
         if len(inputs) == 1:
-            (source,) = inputs
+            source = inputs[0]
             storage = source.storage
             if storage is None or source.device is not device:
                 return False
@@ -82,11 +76,11 @@ def run_ready(node: Node) -> bool:
     storage.handle = value if type(value) is _ndarray else np.asarray(value)
     storage.dtype = node.dtype
     storage.shape = node.shape
-    if history.get() is None:
+    if recordings:
+        node.settle(storage)
+    else:
         node.storage = storage
         node.inputs = ()
-    else:
-        node.settle(storage)
     return True
 
 
