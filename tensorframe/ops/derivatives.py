@@ -123,13 +123,40 @@ def real_of(x: Term) -> Term:
     return real(x) if x.dtype in COMPLEX else x
 
 
-def share_ties(ct: Term, out: Term, x: Term, y: Term) -> Sequence[Any]:
-    """Rule of a maximum or minimum of two: to the one that is the result, half to each where they are equal."""
+def share_ties(wins: Callable[[Term, Term], Term]) -> Rule:
+    """Return the rule of a maximum or minimum of two: to the one that wins, half to each where they are equal.
 
-    def share(own: Term) -> Term:
-        return where(equal(own, out), where(equal(x, y), ct * 0.5, ct), 0)
+    The operands are compared with each other and not with the result: that may be stored, of another plan, whose
+    kernels rounded the operands otherwise than they are now.
+    """
 
-    return partial(share, x), partial(share, y)
+    def rule(ct: Term, _out: Term, x: Term, y: Term) -> Sequence[Any]:
+        def share(own: Term, other: Term) -> Term:
+            return where(equal(x, y), ct * 0.5, where(wins(own, other), ct, 0))
+
+        return partial(share, x, y), partial(share, y, x)
+
+    return rule
+
+
+def is_larger(own: Term, other: Term) -> Term:
+    """Whether the element is that of a maximum."""
+    return own > other
+
+
+def is_smaller(own: Term, other: Term) -> Term:
+    """Whether the element is that of a minimum."""
+    return own < other
+
+
+def is_larger_number(own: Term, other: Term) -> Term:
+    """Whether the element is that of a maximum in which a NaN loses."""
+    return where(equal(other, other), own > other, equal(own, own))
+
+
+def is_smaller_number(own: Term, other: Term) -> Term:
+    """Whether the element is that of a minimum in which a NaN loses."""
+    return where(equal(other, other), own < other, equal(own, own))
 
 
 def sign_rule(ct: Term, out: Term, x: Term) -> Sequence[Any]:

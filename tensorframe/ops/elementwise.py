@@ -36,6 +36,10 @@ from tensorframe.graph.op import (
 )
 from tensorframe.ops.derivatives import (
     ERF_SLOPE,
+    is_larger,
+    is_larger_number,
+    is_smaller,
+    is_smaller_number,
     length,
     nonzero,
     over_square,
@@ -126,10 +130,10 @@ ABS = core("abs", 1, NUMERIC, real_part, "Absolute values, the magnitude for com
 SQUARE = core("square", 1, NUMERIC, same, "Squared elements: each one times itself.", exact=REAL, vjp=partials(lambda _out, x: x * 2), at={3.0: 9.0, -inf: inf})
 RECIPROCAL = core("reciprocal", 1, FLOATING, same, "One divided by each element.", involution=False, cost=4, exact=FLOAT, vjp=partials(lambda out, _x: -out * out), at={4.0: 0.25, -0.0: -inf})
 SIGN = core("sign", 1, NUMERIC, same, "-1, 0 or 1 by sign; x / |x| for complex elements; NaN stays NaN.", exact=REAL - NARROW, vjp=sign_rule, at={-3.0: -1.0, 0.0: 0.0, inf: 1.0, nan: nan})
-MAXIMUM = core("maximum", 2, BOOL | REAL, same, "Larger of two elements; NaN if either is NaN.", commutative=True, identity=-inf, vjp=share_ties, at={(1.0, 2.0): 2.0, (1.0, nan): nan})
-MINIMUM = core("minimum", 2, BOOL | REAL, same, "Smaller of two elements; NaN if either is NaN.", commutative=True, identity=inf, vjp=share_ties, at={(1.0, 2.0): 1.0, (1.0, nan): nan})
-FMAX = core("fmax", 2, BOOL | REAL, same, "Larger of two elements; a NaN loses against a number.", commutative=True, in_standard=False, vjp=share_ties, at={(1.0, 2.0): 2.0, (1.0, nan): 1.0})
-FMIN = core("fmin", 2, BOOL | REAL, same, "Smaller of two elements; a NaN loses against a number.", commutative=True, in_standard=False, vjp=share_ties, at={(1.0, 2.0): 1.0, (1.0, nan): 1.0})
+MAXIMUM = core("maximum", 2, BOOL | REAL, same, "Larger of two elements; NaN if either is NaN.", commutative=True, identity=-inf, vjp=share_ties(is_larger), at={(1.0, 2.0): 2.0, (1.0, nan): nan})
+MINIMUM = core("minimum", 2, BOOL | REAL, same, "Smaller of two elements; NaN if either is NaN.", commutative=True, identity=inf, vjp=share_ties(is_smaller), at={(1.0, 2.0): 1.0, (1.0, nan): nan})
+FMAX = core("fmax", 2, BOOL | REAL, same, "Larger of two elements; a NaN loses against a number.", commutative=True, in_standard=False, vjp=share_ties(is_larger_number), at={(1.0, 2.0): 2.0, (1.0, nan): 1.0})
+FMIN = core("fmin", 2, BOOL | REAL, same, "Smaller of two elements; a NaN loses against a number.", commutative=True, in_standard=False, vjp=share_ties(is_smaller_number), at={(1.0, 2.0): 1.0, (1.0, nan): 1.0})
 FMOD = core("fmod", 2, REAL, same, "Remainder of truncated division; it has the dividend's sign.", in_standard=False, cost=8, exact=ANY, vjp=whole_divisions, at={(7.0, 3.0): 1.0, (-7.0, 3.0): -1.0, (1.0, 0.0): nan})
 COPYSIGN = core("copysign", 2, FLOAT, same, "Magnitude of the first operand with the sign of the second.", exact=ANY, vjp=partials(lambda out, x, _y: sign(x) * sign(out), None), at={(2.0, -0.0): -2.0, (-2.0, 3.0): 2.0})
 NEXTAFTER = core("nextafter", 2, FLOAT, same, "Next representable number after the first operand, towards the second.", exact=FLOAT - NARROW, vjp=ZERO, at={(1.0, 1.0): 1.0, (1.0, nan): nan})

@@ -99,5 +99,5 @@ def _combining(name: str, how: Combination | None, accepts: frozenset[DType], do
 # indices, as `np.add.at` does; sums and products of floats have their reduction's wide accumulator, rounded at the end.
 SCATTER_ADD = _combining("scatter_add", SUM.combination, NUMERIC, "The tensor with values added to the elements at given positions; repeated positions add up.", of_scatter_add)
 SCATTER_PROD = _combining("scatter_prod", PROD.combination, NUMERIC, "The tensor with the elements at given positions multiplied by values, one after the other.", of_scatter_prod)
-SCATTER_MAX = _combining("scatter_max", MAX.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by larger values; NaN if any is NaN.", of_scatter_extremum)
-SCATTER_MIN = _combining("scatter_min", MIN.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by smaller values; NaN if any is NaN.", of_scatter_extremum)
+SCATTER_MAX = _combining("scatter_max", MAX.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by larger values; NaN if any is NaN.", of_scatter_extremum("scatter_max"))
+SCATTER_MIN = _combining("scatter_min", MIN.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by smaller values; NaN if any is NaN.", of_scatter_extremum("scatter_min"))

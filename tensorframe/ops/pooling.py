@@ -221,10 +221,14 @@ def _spread_back(windows: Term, x: Term, axes: Shape, steps: Shape, dilations: S
 
 
 def _of_largest(
-    ct: Term, out: Term, x: Term, axes: Shape, sizes: Shape, steps: Shape, dilations: Shape
+    ct: Term, _out: Term, x: Term, axes: Shape, sizes: Shape, steps: Shape, dilations: Shape
 ) -> Sequence[Any]:
-    """Rule of the largest element of each window: all to the first that is."""
-    chosen = call("pool_index", x, out, attrs=(axes, sizes, steps, dilations))
+    """Rule of the largest element of each window: all to the first that is.
+
+    It is recorded again: a stored one may be of another plan, whose kernels rounded the elements otherwise.
+    """
+    largest = call("max_pool", x, attrs=(axes, sizes, steps, dilations))
+    chosen = call("pool_index", x, largest, attrs=(axes, sizes, steps, dilations))
     if _overlap(sizes, steps, dilations) and 0 < prod(x.shape) < _MOST_POSITIONS:
         return (_added_where_chosen(ct, chosen, x, axes, sizes, steps, dilations),)
     beside = (*ct.shape, *[1] * len(axes))

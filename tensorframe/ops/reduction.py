@@ -95,8 +95,8 @@ _TOTAL, _PRODUCT = Combination(ADD, zero, wide=True), Combination(MULTIPLY, one,
 
 SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", _TOTAL, precision=FULL, vjp=lambda ct, _out, x, axes, keepdims: (spread(ct, x, axes, keepdims),))
 PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT, precision=FULL, vjp=product)
-MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), vjp=extremum, shape=non_empty("max"))
-MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), vjp=extremum, shape=non_empty("min"))
+MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), vjp=extremum("max"), shape=non_empty("max"))
+MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), vjp=extremum("min"), shape=non_empty("min"))
 ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", Combination(LOGICAL_OR, zero, final=True), exact=ANY, vjp=NONE)
 ALL_TRUE = reduce("all", ANY, boolean, "Whether all elements along axes are true.", Combination(LOGICAL_AND, one, final=False), exact=ANY, vjp=NONE)
 ARGMAX = reduce("argmax", BOOL | REAL, index_dtype, "Position of the first largest element.", shape=non_empty("argmax"), exact=REAL, vjp=NONE)

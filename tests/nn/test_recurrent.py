@@ -215,3 +215,32 @@ def test_pytorch_has_the_same_values_and_gradients(kind: str) -> None:
         return function(x, hx, list(others[parts:]), True, 2, 0.0, False, True, False)[0]
 
     values_agree(ours, theirs, x, *states, *flat(weights), rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"num_layers": 0}, "num_layers is positive, got 0"),
+        ({"num_layers": -1}, "num_layers is positive, got -1"),
+        ({"dropout": 1.5}, "dropout is a probability from 0 to 1, got 1.5"),
+        ({"dropout": -0.5, "train": True}, "dropout is a probability from 0 to 1, got -0.5"),
+    ],
+)
+def test_options_without_a_meaning_are_refused(name, options, words) -> None:
+    weights = [tfr.ones((3, 2)), tfr.ones((3, 3))]
+    with pytest.raises(tfr.errors.TensorFrameError, match=words):
+        getattr(tfr.nn.functional, name)(tfr.ones((4, 1, 2)), None, weights, False, **options)
+
+
+@pytest.mark.parametrize("layer", [tfr.nn.RNN, tfr.nn.LSTM, tfr.nn.GRU])
+def test_layers_without_a_meaning_are_refused(layer) -> None:
+    for sizes, options in (((2, 0), {}), ((2, 3, 0), {}), ((2, 3), {"dropout": 2.0})):
+        with pytest.raises(tfr.errors.TensorFrameError):
+            layer(*sizes, **options)
+
+
+def test_layers_are_shown_as_pytorch_shows_them() -> None:
+    layer = tfr.nn.RNN(2, 3, 2, bidirectional=True, dropout=0.1, batch_first=True, bias=False)
+    options = "num_layers=2, bias=False, batch_first=True, dropout=0.1, bidirectional=True"
+    assert f"RNN(2, 3, {options})" in repr(layer)

@@ -41,9 +41,9 @@ def real_number(name: str, parameter: str, value: Any) -> Any:
     return value if type(value) is TracedNumber else number(name, parameter, value)
 
 
-def probability(name: str, value: Any) -> float:
-    """Return the number `p` from 0 to 1; OutOfRangeError for any other."""
-    p = number(name, "p", value)
+def probability(name: str, value: Any, argument: str = "p") -> float:
+    """Return the number of an argument from 0 to 1; OutOfRangeError for any other."""
+    p = number(name, argument, value)
     if not 0.0 <= p <= 1.0:
-        raise OutOfRangeError(f"{name}: p is a probability from 0 to 1, got {p}")
+        raise OutOfRangeError(f"{name}: {argument} is a probability from 0 to 1, got {p}")
     return p

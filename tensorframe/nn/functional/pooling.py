@@ -230,7 +230,11 @@ def largest(padded: Tensor, windows: Windows, indexed: bool) -> tuple[Tensor, Te
     """Return the largest element of each window, and its place in the window if requested."""
     attrs = (windows.axes(padded), windows.sizes, windows.steps, windows.dilations)
     result = call(MAX_POOL, padded, attrs=attrs)
-    return result, call(POOL_INDEX, padded, result, attrs=attrs) if indexed else None
+    if not indexed:
+        return result, None
+    # places are found by one of their own: a plan that makes both makes it once, and a stored one may have been rounded
+    # otherwise than the elements are now
+    return result, call(POOL_INDEX, padded, call(MAX_POOL, padded, attrs=attrs), attrs=attrs)
 
 
 def least(dtype: dtypes.DType) -> float:

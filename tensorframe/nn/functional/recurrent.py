@@ -20,7 +20,8 @@ from tensorframe.frontend.random import bernoulli, split
 from tensorframe.frontend.random.keys import Key, Source
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import find
-from tensorframe.ops.elementwise import MAXIMUM, TANH
+from tensorframe.nn.functional.operands import probability
+from tensorframe.ops.elementwise import TANH
 
 __all__ = ["gru", "lstm", "rnn"]
 
@@ -90,7 +91,7 @@ def rnn(
     if nonlinearity not in _ACTIVATIONS:
         raise ArgumentError(f"rnn: nonlinearity is 'tanh' or 'relu', got {nonlinearity!r}")
     step = partial(_plain_step, _ACTIVATIONS[nonlinearity])
-    network = _Network(num_layers, bidirectional, has_biases, dropout if train else 0.0, key)
+    network = _Network(num_layers, bidirectional, has_biases, dropout, train, key)
     given = None if hx is None else (hx,)
     output, (state,) = network.run(
         _Cell("rnn", 1, 1, step, True), input, given, params, batch_first
@@ -125,7 +126,7 @@ def lstm(
     >>> output.shape, h.shape, c.shape
     ((2, 1, 1), (1, 1, 1), (1, 1, 1))
     """
-    network = _Network(num_layers, bidirectional, has_biases, dropout if train else 0.0, key)
+    network = _Network(num_layers, bidirectional, has_biases, dropout, train, key)
     given = None if hx is None else tuple(hx)
     output, (h, c) = network.run(
         _Cell("lstm", 4, 2, _lstm_step, True, projects=True), input, given, params, batch_first
@@ -157,7 +158,7 @@ def gru(
     >>> output[:, 0, 0].tolist()
     [0.5, 0.25]
     """
-    network = _Network(num_layers, bidirectional, has_biases, dropout if train else 0.0, key)
+    network = _Network(num_layers, bidirectional, has_biases, dropout, train, key)
     given = None if hx is None else (hx,)
     output, (state,) = network.run(
         _Cell("gru", 3, 1, _gru_step, False), input, given, params, batch_first
@@ -174,7 +175,7 @@ def _sigmoid(x: Tensor) -> Tensor:
 
 
 def _relu(x: Tensor) -> Tensor:
-    return apply(MAXIMUM, x, 0.0)
+    return apply(find("relu"), x)
 
 
 _ACTIVATIONS = {"tanh": _tanh, "relu": _relu}
@@ -213,8 +214,14 @@ class _Network(NamedTuple):
     layers: int
     bidirectional: bool
     has_biases: bool
-    dropout: float
+    share: float
+    is_training: bool
     key: Source
+
+    @property
+    def dropout(self) -> float:
+        """The share of a layer's outputs that the next one does not see."""
+        return self.share if self.is_training else 0.0
 
     @property
     def directions(self) -> int:
@@ -229,6 +236,9 @@ class _Network(NamedTuple):
         batch_first: bool,
     ) -> tuple[Tensor, State]:
         """Return the outputs of the last layer, and the states of all after the last step."""
+        if self.layers < 1:
+            raise ArgumentError(f"{cell.name}: num_layers is positive, got {self.layers}")
+        probability(cell.name, self.share, "dropout")
         x, weights, states = self._operands(cell, input, hx, params)
         is_batch = x.ndim == 3
         if not is_batch:

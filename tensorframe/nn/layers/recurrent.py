@@ -13,6 +13,7 @@ from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn import functional, init
+from tensorframe.nn.functional.operands import probability
 from tensorframe.nn.layers.keys import keys_for
 from tensorframe.nn.module import Module
 
@@ -39,17 +40,25 @@ class _Recurrent(Module):
         key: Source = None,
         proj_size: int = 0,
     ) -> None:
+        own = type(self).__name__
         for name, value in (("hidden_size", hidden_size), ("num_layers", num_layers)):
             if value < 1:
-                raise ArgumentError(f"{type(self).__name__}: {name} is positive, got {value}")
+                raise ArgumentError(f"{own}: {name} is positive, got {value}")
+        if not 0 <= proj_size < hidden_size:
+            raise ArgumentError(
+                f"{own}: proj_size is less than hidden_size={hidden_size}, or 0 for none, got {proj_size}"
+            )
+        probability(own, dropout, "dropout")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
         self.bidirectional, self.proj_size = bidirectional, proj_size
         bound = 1 / math.sqrt(hidden_size)
         shapes = self._shapes()
-        for own, (name, shape) in zip(keys_for(key, len(shapes)), shapes.items(), strict=True):
+        for source, (name, shape) in zip(keys_for(key, len(shapes)), shapes.items(), strict=True):
             setattr(
-                self, name, init.uniform(shape, -bound, bound, dtype=dtype, device=device, key=own)
+                self,
+                name,
+                init.uniform(shape, -bound, bound, dtype=dtype, device=device, key=source),
             )
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
@@ -83,15 +92,14 @@ class _Recurrent(Module):
         }
 
     def extra_repr(self) -> str:
-        """Return the sizes, and options that are not the default ones."""
+        """Return the sizes, and options that are not the default ones, in PyTorch's order."""
         parts = [f"{self.input_size}, {self.hidden_size}"]
         parts += [f"proj_size={self.proj_size}"] if self.proj_size else []
         parts += [f"num_layers={self.num_layers}"] if self.num_layers != 1 else []
-        parts += [f"dropout={self.dropout}"] if self.dropout else []
-        parts += [
-            f"{name}=True" for name in ("batch_first", "bidirectional") if getattr(self, name)
-        ]
         parts += [] if self.bias else ["bias=False"]
+        parts += ["batch_first=True"] if self.batch_first else []
+        parts += [f"dropout={self.dropout}"] if self.dropout else []
+        parts += ["bidirectional=True"] if self.bidirectional else []
         return ", ".join(parts)
 
 
@@ -178,10 +186,6 @@ class LSTM(_Recurrent):
         *,
         key: Source = None,
     ) -> None:
-        if not 0 <= proj_size < hidden_size:
-            raise ArgumentError(
-                f"LSTM: proj_size is less than hidden_size={hidden_size}, or 0 for none, got {proj_size}"
-            )
         super().__init__(
             input_size,
             hidden_size,

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from tensorframe.dtypes import float32, wide_of
-from tensorframe.ops.derivatives import conjugate, nonzero
+from tensorframe.ops.derivatives import Rule, conjugate, nonzero
 from tensorframe.ops.term import Term, arange, call, equal, logical_and, where
 
 Selection = tuple[tuple[Term, ...], tuple[tuple[int, ...], int]]
@@ -83,16 +83,24 @@ def of_scatter_prod(ct: Term, _out: Term, x: Term, values: Term, *rest: Any) -> 
     return (of_tensor, of_values, *[None] * len(indices))
 
 
-def of_scatter_extremum(ct: Term, out: Term, x: Term, values: Term, *rest: Any) -> Sequence[Any]:
-    """Rule of the larger, or smaller, of elements and values: to all that are, in equal shares."""
-    indices, attrs = _taken_apart(rest)
-    wide = wide_of(x.dtype)
-    stays = equal(x, out)
-    taken = equal(values, call("gather", out, *indices, attrs=attrs))
-    count = call("scatter_add", stays.cast(wide), taken.cast(wide), *indices, attrs=attrs)
-    share = ct / count
+def of_scatter_extremum(name: str) -> Rule:
+    """Return the rule of the larger, or smaller, of elements and values: to all that are, in equal shares.
 
-    def of_values() -> Term:
-        return where(taken, call("gather", share, *indices, attrs=attrs), 0)
+    What they are is recorded again: it may be stored, by kernels that rounded the operands otherwise.
+    """
 
-    return (lambda: where(stays, share, 0), of_values, *[None] * len(indices))
+    def rule(ct: Term, _out: Term, x: Term, values: Term, *rest: Any) -> Sequence[Any]:
+        indices, attrs = _taken_apart(rest)
+        wide = wide_of(x.dtype)
+        extremes = call(name, x, values, *indices, attrs=attrs)
+        stays = equal(x, extremes)
+        taken = equal(values, call("gather", extremes, *indices, attrs=attrs))
+        count = call("scatter_add", stays.cast(wide), taken.cast(wide), *indices, attrs=attrs)
+        share = ct / count
+
+        def of_values() -> Term:
+            return where(taken, call("gather", share, *indices, attrs=attrs), 0)
+
+        return (lambda: where(stays, share, 0), of_values, *[None] * len(indices))
+
+    return rule

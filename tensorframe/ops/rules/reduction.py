@@ -8,8 +8,8 @@ from typing import Any
 
 from tensorframe.dtypes import float32, wide_of
 from tensorframe.graph.shape import reduced
-from tensorframe.ops.derivatives import conjugate, nonzero
-from tensorframe.ops.term import Term, equal, logical_and, where
+from tensorframe.ops.derivatives import Rule, conjugate, nonzero
+from tensorframe.ops.term import Term, call, equal, logical_and, where
 
 Axes = tuple[int, ...]
 
@@ -24,13 +24,20 @@ def with_axes(result: Term, x: Term, axes: Axes, keepdims: bool) -> Term:
     return result if keepdims else result.reshaped(reduced(x.shape, axes, keepdims=True))
 
 
-def extremum(ct: Term, out: Term, x: Term, axes: Axes, keepdims: bool) -> Sequence[Any]:
-    """Rule of a largest or smallest element: to all that are, in equal shares."""
-    chosen = equal(x, with_axes(out, x, axes, keepdims))
-    # half precision would stop counting at 2048, or 256
-    ones = chosen.cast(wide_of(x.dtype))
-    share = with_axes(ct, x, axes, keepdims) / ones.sum(axes, keepdims=True)
-    return (where(chosen, share, 0),)
+def extremum(name: str) -> Rule:
+    """Return the rule of a largest or smallest element: to all that are, in equal shares.
+
+    It is recorded again: a stored one may be of another plan, whose kernels rounded the elements otherwise.
+    """
+
+    def rule(ct: Term, _out: Term, x: Term, axes: Axes, keepdims: bool) -> Sequence[Any]:
+        chosen = equal(x, call(name, x, attrs=(axes, True)))
+        # half precision would stop counting at 2048, or 256
+        ones = chosen.cast(wide_of(x.dtype))
+        share = with_axes(ct, x, axes, keepdims) / ones.sum(axes, keepdims=True)
+        return (where(chosen, share, 0),)
+
+    return rule
 
 
 def product(ct: Term, _out: Term, x: Term, axes: Axes, keepdims: bool) -> Sequence[Any]:
