@@ -264,6 +264,8 @@ class Budget:
         with self._lock:
             self._blocks = (*self._blocks, (block, size))
             self._invalidate_credit()
+        if size is not None:
+            self._accounts.limited()
 
     def end(self, block: object) -> None:
         """Take back the limit of a block that ends."""

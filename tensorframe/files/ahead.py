@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from math import prod
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
@@ -10,11 +12,9 @@ from typing import Self
 
 import numpy as np
 
-from tensorframe.dtypes import DType
 from tensorframe.files.reader import Array, read_leaf
 from tensorframe.files.sink import Sink
 from tensorframe.graph.node import Node
-from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
 # What a tile takes of each `file` node, and what is written of it.
@@ -23,6 +23,8 @@ Made = Sequence[tuple[Sink, Window, Array]]
 
 # Bytes that are written before the disk must have them: what a limit on memory counts as ours until then.
 FLUSH = 32 << 20
+# Bytes that arrays in a buffer begin at multiples of: a line of the cache.
+ALIGNED = 64
 
 
 class ReadAhead:
@@ -34,13 +36,13 @@ class ReadAhead:
 
     def __init__(self, tiles: Iterable[Wanted]) -> None:
         self._tiles = tiles
-        self._free: SimpleQueue[_Buffers | None] = SimpleQueue()
-        self._full: SimpleQueue[_Buffers | BaseException | None] = SimpleQueue()
+        self._free: SimpleQueue[_Buffer | None] = SimpleQueue()
+        self._full: SimpleQueue[_Buffer | BaseException | None] = SimpleQueue()
         self._thread = Thread(target=self._read, name="tensorframe-read-ahead", daemon=True)
 
     def __enter__(self) -> Self:
         for _ in range(2):
-            self._free.put(_Buffers())
+            self._free.put(_Buffer())
         self._thread.start()
         return self
 
@@ -60,39 +62,34 @@ class ReadAhead:
     def _read(self) -> None:
         try:
             for wanted in self._tiles:
-                buffers = self._free.get()
-                if buffers is None:
+                buffer = self._free.get()
+                if buffer is None:
                     return
-                buffers.fill(wanted)
-                self._full.put(buffers)
+                buffer.fill(wanted)
+                self._full.put(buffer)
             self._full.put(None)
         except BaseException as error:
             self._full.put(error)
 
 
-class _Buffers:
-    """Memory that tiles are read into, one after the other: those of one shape share it."""
+class _Buffer:
+    """Memory that tiles are read into, one after the other: as much as the largest of them takes, and no more."""
 
     def __init__(self) -> None:
         self.arrays: list[Array] = []
-        self._memory: list[Array] = []
+        self._memory: Array = np.empty(0, np.uint8)
 
     def fill(self, wanted: Wanted) -> None:
         """Read what a tile needs."""
         self.arrays = []
-        for place, (leaf, window) in enumerate(wanted):
-            array = self._array(place, window.sizes, leaf.dtype)
+        sizes = [prod(window.sizes) * leaf.dtype.itemsize for leaf, window in wanted]
+        starts = list(accumulate([-(-size // ALIGNED) * ALIGNED for size in sizes], initial=0))
+        if len(self._memory) < starts[-1]:
+            self._memory = np.empty(0, np.uint8)  # before there is another
+            self._memory = np.empty(starts[-1], np.uint8)
+        for (leaf, window), start, size in zip(wanted, starts, sizes, strict=False):
+            array = self._memory[start : start + size].view(leaf.dtype).reshape(window.sizes)
             self.arrays.append(read_leaf(leaf, window, array))
-
-    def _array(self, place: int, shape: Shape, dtype: DType) -> Array:
-        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        if place == len(self._memory):
-            self._memory.append(np.empty(0, np.uint8))
-        if len(self._memory[place]) < nbytes:
-            self._memory[place] = np.empty(0, np.uint8)  # before there is another
-            self._memory[place] = np.empty(nbytes, np.uint8)
-        array: Array = self._memory[place][:nbytes].view(dtype).reshape(shape)
-        return array
 
 
 class WriteBehind:

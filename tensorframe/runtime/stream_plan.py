@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
-from math import prod
 from typing import NamedTuple
 
 from tensorframe.backends.registry import capabilities
-from tensorframe.files.windows import picked_bytes
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.ops.contraction import MATMUL
-from tensorframe.ops.creation import ARANGE, DATA
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.streaming import Stream, Tile, is_file, window_of
-from tensorframe.schedule.blocks import Block, extents, whole
+from tensorframe.runtime.stream_peak import Taken, home_of, taken_by_pass
+from tensorframe.runtime.streaming import Stream, Tile, is_file
+from tensorframe.schedule.blocks import Block, whole
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.cut import Cut, Obstacle, candidates, find_cut
-from tensorframe.schedule.moments import chunks_in
 from tensorframe.schedule.peak import growth
-from tensorframe.schedule.plan import Plan, human_bytes
-from tensorframe.schedule.tile_graph import shown
+from tensorframe.schedule.plan import human_bytes
 from tensorframe.schedule.tiles import part_of
 from tensorframe.site import describe
 
@@ -227,112 +223,22 @@ def _samples(stream: Stream, number: int) -> list[Tile]:
 
 
 def planned_stream(stream: Stream, kept: Sequence[Node]) -> StreamPlan | None:
-    """Return a stream with what it takes: two tiles of what is read, the plan of a tile, and results that wait.
+    """Return a stream with what it takes: what its tiles do, values that are there as a whole, and results in memory.
 
     None where kernels of the tiles would sum squared distances in other chunks than those of the whole.
     """
     cut = stream.cut
-    peak: dict[Device, int] = {}
-    tile_bytes = bytes_read = 0
+    taken = Taken({}, 0, 0)
     for number in range(cut.count):
-        reads: set[Node] = set()
-        for tile in _samples(stream, number):
-            plan = _of_tile(stream, number, tile)
-            if chunks_in(plan) != sorted(
-                [cut.chunks[node].length for node in cut.chunks if _is_made(cut, tile, node)]
-            ):
-                return None
-            reads |= {node for node in tile.blocks if is_file(node)}
-            tile_bytes = max(tile_bytes, _bytes_of(tile, lambda node: _is_cut_leaf(cut, node)))
-            beside = _beside(cut, tile) + _copied(plan)
-            most = {device: nbytes for device, (nbytes, _) in growth(plan).items()}
-            for device in {home_of(device) for device in most} | {CPU}:
-                size = sum(
-                    nbytes for kept_node, nbytes in most.items() if home_of(kept_node) is device
-                )
-                size += beside if device is CPU else 0
-                peak[device] = max(peak.get(device, 0), size)
-        bytes_read += sum(node.nbytes for node in reads)
+        of_pass = taken_by_pass(stream, number, _samples(stream, number))
+        if of_pass is None:
+            return None
+        taken = taken.beside(of_pass)
+    peak = taken.peak
     for device, size in _growth([node for node in stream.wholes if not cut.passes[node]]).items():
         peak[device] = max(peak.get(device, 0), size)
     between = [node for node, number in cut.passes.items() if number and node not in cut.tiled]
     for node in dict.fromkeys([*kept, *stream.wholes, *between]):
         home = home_of(node.device)
         peak[home] = peak.get(home, 0) + node.nbytes
-    return StreamPlan(stream, bytes_read, tile_bytes, peak)
-
-
-def home_of(device: Device) -> Device:
-    """Return the device that stands for a device's memory."""
-    return CPU if capabilities(device).host_memory else device
-
-
-def _beside(cut: Cut, tile: Tile) -> int:
-    """Return what a tile takes of the host's memory beside its plan.
-
-    Files are read into two buffers, one after the other; results are written while the plan makes those of the next.
-    """
-    scratch = max(
-        [_to_read(leaf, block) for leaf, block in tile.pairs() if is_file(leaf)], default=0
-    )
-    read = _bytes_of(tile, is_file)
-    counted = _bytes_of(tile, lambda node: node.op is ARANGE and node.storage is None)
-    made = sum(
-        _nbytes(anchor, block) for anchor, block in tile.wanted.items() if anchor not in cut.carried
-    )
-    return 2 * read + scratch + counted + made
-
-
-def _copied(plan: Plan) -> int:
-    """Return the bytes of results that look at what was read: they are copied, since the next tile is read there."""
-    looking = set(range(plan.leaves))
-    for step in plan.steps:
-        if step.is_view and step.inputs[0] in looking:
-            looking.update(step.outputs)
-    return sum(plan.slots[slot].nbytes for slot in plan.outputs if slot in looking)
-
-
-def _to_read(leaf: Node, block: Block) -> int:
-    """Return the bytes that reading a block of a file takes, beside the block."""
-    reader = leaf.attrs[0]
-    columns = tuple(reader.axes) != tuple(range(len(leaf.shape)))
-    window = window_of(block)
-    picked = picked_bytes(leaf.shape, leaf.dtype.itemsize, window, columns=columns)
-    unpacked: int = reader.scratch
-    return max(unpacked, picked)
-
-
-def _bytes_of(tile: Tile, wanted: Callable[[Node], bool]) -> int:
-    return sum(_nbytes(node, block) for node, block in tile.pairs() if wanted(node))
-
-
-def _is_cut_leaf(cut: Cut, node: Node) -> bool:
-    return not node.inputs and node in cut.tiled
-
-
-def _is_made(cut: Cut, tile: Tile, node: Node) -> bool:
-    """Whether a tile makes a block of a value as the whole is made."""
-    return node in tile.blocks and node in cut.tiled
-
-
-def _nbytes(node: Node, block: Block) -> int:
-    return prod(extents(block)) * node.dtype.itemsize
-
-
-def _of_tile(stream: Stream, number: int, tile: Tile) -> Plan:
-    """Return the plan of a tile, which every tile of its form has."""
-    stream.begin(number)
-
-    def given(node: Node, block: Block) -> Node:
-        if node.storage is not None:
-            return shown(node, block)
-        if is_file(node) or node.op is ARANGE or node in stream.wholes:
-            inside = Node(DATA, (), (), extents(block), node.dtype, node.device, node.site)
-            if node in stream.wholes:
-                inside = Node(DATA, (), (), node.shape, node.dtype, node.device, node.site)
-                return shown(inside, block)
-            return inside
-        return shown(node, block)
-
-    graph = stream.graph(tile, None, given, dry=True)
-    return plan_of(capture(graph.nodes(), keep_held=False))
+    return StreamPlan(stream, taken.bytes_read, taken.tile_bytes, peak)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorframe.backends.host_pool import pool
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.files.ahead import ReadAhead, WriteBehind
 from tensorframe.files.sink import Sink
@@ -152,10 +153,11 @@ class Stream:
                 made = self._compute_tile(tile, upcoming, arrays)
                 behind.write(
                     [
-                        (targets[root], window_of(tile.wanted[root]), _apart(array, arrays))
+                        (targets[root], window_of(tile.wanted[root]), array)
                         for root, array in made.items()
                     ]
                 )
+                del made  # whose memory is free once it is written
                 self.done += 1
         for node, total in self.totals.items():
             self._finish(node, total)
@@ -188,8 +190,8 @@ class Stream:
         evaluate(graph.nodes(), 0)
         for anchor, parts in graph.left.items():
             self.totals[anchor].take(parts, tile.wanted[anchor])
-        self.running |= graph.running
-        return {anchor: host_values(node) for anchor, node in graph.results.items()}
+        self.running |= {node: _copied(total) for node, total in graph.running.items()}
+        return {anchor: _apart(host_values(node), arrays) for anchor, node in graph.results.items()}
 
     def looks(self, tile: Tile, given: Given) -> list[tuple[Sampling, list[Node]]]:
         """Return what carried values look at before a tile is taken in."""
@@ -287,9 +289,19 @@ def counted(node: Node, block: Block) -> Array:
 
 
 def _apart(array: Array, buffers: Sequence[Array]) -> Array:
-    """Return an array that stays as it is while the next tile is read."""
+    """Return an array that stays as it is while the next tile is read, and keeps no more memory than its own."""
     shares = any(np.may_share_memory(array, buffer) for buffer in buffers)
-    return array.copy() if shares else array
+    base = array.base if isinstance(array.base, np.ndarray) else array
+    if not shares and array.nbytes >= base.nbytes:
+        return array
+    apart = pool.empty(array.shape, array.dtype)
+    apart[...] = array
+    return apart
+
+
+def _copied(total: Node) -> Node:
+    """Return a running total apart from those of the places before it, which it would keep in memory."""
+    return leaf_of(host_values(total).copy(), total.device, total)
 
 
 def _settle(node: Node, result: Node) -> None:

@@ -60,6 +60,14 @@ class Total(ABC):
     def take(self, left: Sequence[Node], block: Block) -> None:
         """Take in what a tile has left, once it is computed; `block` is where the tile is in the operand."""
 
+    def scratch(self, left: Sequence[Node]) -> int:
+        """Return the bytes that taking in what a tile leaves takes at most, beside that."""
+        return 4 * sum(part.nbytes for part in left)
+
+    def kept(self, _left: Sequence[Node], _tiles: int) -> int:
+        """Return the bytes that stay of so many tiles until the result is there."""
+        return 2 * max(self._node.nbytes, self._node.size * total_dtype(self._node.dtype).itemsize)
+
     def followers(self) -> Iterator[tuple[Node, Node]]:
         """Yield other carried values with the nodes of their results, which follow from this one's."""
         yield from ()
@@ -83,6 +91,10 @@ class Sampling(Total):
     @abstractmethod
     def look(self, samples: Sequence[Node]) -> None:
         """Take note of a sample, once it is computed."""
+
+    def looking(self, samples: Sequence[Node]) -> int:
+        """Return the bytes that this takes: the sample in double precision, and its running sums."""
+        return sum(3 * 8 * sample.size for sample in samples)
 
 
 def total_of(node: Node, join: Join, chunks: Chunks | None = None) -> Total:
@@ -146,6 +158,10 @@ class _Pieces(Total):
         self._ufunc = np.multiply if node.op is PROD else np.add
         self._total: Array | None = None
 
+    def scratch(self, left: Sequence[Node]) -> int:
+        held = total_dtype(self._node.dtype).itemsize
+        return sum(2 * held * _size_of_line(part) for part in left)
+
     def take(self, left: Sequence[Node], _block: Block) -> None:
         (pieces,) = [host_values(part) for part in left]
         self._total = _in_turn(self._ufunc, self._total, pieces, total_dtype(self._node.dtype))
@@ -205,6 +221,20 @@ class _Moments(Sampling):
         pivots = Node(DATA, (), (), pieces, tile.dtype, tile.device, self._node.site)
         return moments_of(self._node, tile, pivots)
 
+    def scratch(self, left: Sequence[Node]) -> int:
+        # sums of the pieces of a chunk, and those of all chunks
+        line = (self._join.length // PIECE + 1) * prod(left[0].shape[1:])
+        return 16 * (min(line, _size_of_line(left[0])) + self._chunks_of(left))
+
+    def kept(self, left: Sequence[Node], tiles: int) -> int:
+        pivots = left[0].size * self._source.dtype.itemsize
+        return pivots + 24 * self._chunks_of(left) * (tiles + 1)
+
+    def _chunks_of(self, left: Sequence[Node]) -> int:
+        """Return how many totals there are of a tile's chunks."""
+        pieces, *across = left[0].shape
+        return -(-pieces * PIECE // self._join.length) * prod(across)
+
     def take(self, left: Sequence[Node], block: Block) -> None:
         shape = self._source.shape
         count = prod(
@@ -259,6 +289,11 @@ class _Moments(Sampling):
             tuple([0 if axis in axes else slice(None) for axis in range(len(shape))])
         ]
         return rows
+
+
+def _size_of_line(parts: Node) -> int:
+    """Return how many elements `_in_turn` joins, each twice: as they are, and as running totals."""
+    return (parts.shape[0] + 1) * prod(parts.shape[1:])
 
 
 def _in_turn(ufunc: np.ufunc, total: Array | None, parts: Array, held: DType) -> Array:

@@ -1,0 +1,203 @@
+"""What a stream takes of each memory while it runs: tiles that are read, computed and written, and what is carried.
+
+Three tiles are under way at once: one is read while one is computed and one written. What a tile takes is the most of
+three moments: while carried values look at samples of it, while its plan runs, and while carried values take in what
+it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import NamedTuple
+
+from tensorframe.backends.registry import capabilities
+from tensorframe.files.ahead import ALIGNED
+from tensorframe.files.windows import picked_bytes
+from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.node import Node
+from tensorframe.ops.creation import ARANGE, DATA
+from tensorframe.runtime.evaluate import plan_of
+from tensorframe.runtime.streaming import Stream, Tile, TileGraph, is_file, window_of
+from tensorframe.schedule.blocks import Block, extents
+from tensorframe.schedule.capture import capture
+from tensorframe.schedule.cut import Cut
+from tensorframe.schedule.moments import chunks_in
+from tensorframe.schedule.peak import growth
+from tensorframe.schedule.plan import Plan
+from tensorframe.schedule.tile_graph import shown
+
+
+class Taken(NamedTuple):
+    """What passes take: the most bytes of each memory, of the leaves that are cut in one tile, and what is read."""
+
+    peak: dict[Device, int]
+    tile_bytes: int
+    bytes_read: int
+
+    def beside(self, other: Taken) -> Taken:
+        """Return what two passes take, one after the other."""
+        return Taken(
+            _most(self.peak, other.peak),
+            max(self.tile_bytes, other.tile_bytes),
+            self.bytes_read + other.bytes_read,
+        )
+
+
+def _most(first: dict[Device, int], other: dict[Device, int]) -> dict[Device, int]:
+    """Return the larger bytes of each memory."""
+    return {
+        device: max(first.get(device, 0), other.get(device, 0)) for device in {**first, **other}
+    }
+
+
+def home_of(device: Device) -> Device:
+    """Return the device that stands for a device's memory."""
+    return CPU if capabilities(device).host_memory else device
+
+
+def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken | None:
+    """Return what a pass takes, known from tiles of each form that it has.
+
+    None where kernels of the tiles would sum squared distances in other chunks than those of the whole.
+    """
+    cut, taken = stream.cut, Taken({CPU: 0}, 0, 0)
+    reads: dict[Node, None] = {}
+    is_alone = stream.tiles == 1
+    for tile in tiles:
+        stream.begin(number)
+        graph = stream.graph(tile, _after(stream, number, tile), _given(stream), dry=True)
+        plan = plan_of(capture(graph.nodes(), keep_held=False))
+        made = [node for node in cut.chunks if node in tile.blocks and node in cut.tiled]
+        if chunks_in(plan) != sorted([cut.chunks[node].length for node in made]):
+            return None
+        reads |= dict.fromkeys([node for node in tile.blocks if is_file(node)])
+        peak = _of_plan(stream, plan, graph)
+        peak = _most(peak, _of_samples(stream, tile))
+        peak[CPU] = peak.get(CPU, 0) + _beside(cut, tile, is_alone=is_alone) + _copied(plan)
+        peak[CPU] += sum(root.nbytes for root in graph.running.values())
+        peak[CPU] += sum(
+            stream.totals[anchor].kept(left, stream.tiles) for anchor, left in graph.left.items()
+        )
+        bytes_of_cut = _bytes_of(tile, lambda node: not node.inputs and node in cut.tiled)
+        taken = taken.beside(Taken(peak, bytes_of_cut, 0))
+    return taken._replace(bytes_read=sum(node.nbytes for node in reads))
+
+
+def _after(stream: Stream, number: int, tile: Tile) -> Tile | None:
+    """Return the tile after one, which scans go on in; None after the last."""
+    following = tile.high // stream.rows
+    return (
+        stream.tile(number, following)
+        if stream.cut.scans and tile.high < stream.cut.places
+        else None
+    )
+
+
+def _of_plan(stream: Stream, plan: Plan, graph: TileGraph) -> dict[Device, int]:
+    """Return what the plan of a tile takes, and what taking in what it leaves does while its results are there."""
+    peak = _growth(plan)
+    there: dict[Device, int] = {CPU: 0}
+    looking = _roots_of_views(plan)
+    for slot in dict.fromkeys([looking.get(slot, slot) for slot in plan.outputs]):
+        if slot >= plan.leaves:
+            home = home_of(plan.slots[slot].device)
+            there[home] = there.get(home, 0) + plan.slots[slot].nbytes
+    there[CPU] += max(
+        [stream.totals[anchor].scratch(left) for anchor, left in graph.left.items()], default=0
+    )
+    return _most(peak, there)
+
+
+def _of_samples(stream: Stream, tile: Tile) -> dict[Device, int]:
+    """Return what carried values take to look at samples of a tile before it is taken in."""
+    looks = stream.looks(tile, _given(stream))
+    nodes = [sample for _, samples in looks for sample in samples if sample.inputs]
+    if not nodes:
+        return {}
+    peak = _growth(plan_of(capture(nodes, keep_held=False)))
+    peak[CPU] = peak.get(CPU, 0) + max(total.looking(samples) for total, samples in looks)
+    return peak
+
+
+def _growth(plan: Plan) -> dict[Device, int]:
+    """Return by how much each memory grows at most while a plan runs; devices of the host's share one."""
+    grown: dict[Device, int] = {}
+    for device, (nbytes, _) in growth(plan).items():
+        home = home_of(device)
+        grown[home] = grown.get(home, 0) + nbytes
+    return grown
+
+
+def _beside(cut: Cut, tile: Tile, *, is_alone: bool) -> int:
+    """Return what a tile takes of the host's memory beside its plan.
+
+    Files are read into two buffers, one after the other; results are written while the plan makes those of the next.
+    A tile that `is_alone` has none before and after it.
+    """
+    files = [(leaf, block) for leaf, block in tile.pairs() if is_file(leaf)]
+    scratch = max([_to_read(leaf, block) for leaf, block in files], default=0)
+    read = sum(-(-_nbytes(leaf, block) // ALIGNED) * ALIGNED for leaf, block in files)
+    counted = _bytes_of(tile, lambda node: node.op is ARANGE and node.storage is None)
+    made = [(node, block) for node, block in tile.wanted.items() if node not in cut.carried]
+    downloaded = sum(
+        _nbytes(node, block) for node, block in made if home_of(node.device) is not CPU
+    )
+    if is_alone:
+        return read + scratch + counted + downloaded
+    return 2 * read + scratch + counted + downloaded + sum(_nbytes(*pair) for pair in made)
+
+
+def _roots_of_views(plan: Plan) -> dict[int, int]:
+    """Return the slots that look at others' memory, and at whose."""
+    roots: dict[int, int] = {}
+    for step in plan.steps:
+        if step.is_view:
+            (source, *_) = step.inputs
+            roots |= dict.fromkeys(step.outputs, roots.get(source, source))
+    return roots
+
+
+def _copied(plan: Plan) -> int:
+    """Return the bytes of results that are copied: they look at what the next tile is read into, or at much more."""
+    looking = _roots_of_views(plan)
+    outputs = {slot: looking.get(slot, slot) for slot in plan.outputs}
+    return sum(
+        plan.slots[slot].nbytes
+        for slot, root in outputs.items()
+        if root < plan.leaves or plan.slots[slot].nbytes < plan.slots[root].nbytes
+    )
+
+
+def _to_read(leaf: Node, block: Block) -> int:
+    """Return the bytes that reading a block of a file takes, beside the block."""
+    reader = leaf.attrs[0]
+    columns = tuple(reader.axes) != tuple(range(len(leaf.shape)))
+    window = window_of(block)
+    picked = picked_bytes(leaf.shape, leaf.dtype.itemsize, window, columns=columns)
+    unpacked: int = reader.scratch
+    return max(unpacked, picked)
+
+
+def _bytes_of(tile: Tile, wanted: Callable[[Node], bool]) -> int:
+    return sum(_nbytes(node, block) for node, block in tile.pairs() if wanted(node))
+
+
+def _nbytes(node: Node, block: Block) -> int:
+    return prod(extents(block)) * node.dtype.itemsize
+
+
+def _given(stream: Stream) -> Callable[[Node, Block], Node]:
+    """Return what stands for the leaves of tiles in plans that are only made."""
+
+    def given(node: Node, block: Block) -> Node:
+        if node.storage is not None:
+            return shown(node, block)
+        if node in stream.wholes:
+            inside = Node(DATA, (), (), node.shape, node.dtype, node.device, node.site)
+            return shown(inside, block)
+        if is_file(node) or node.op is ARANGE:
+            return Node(DATA, (), (), extents(block), node.dtype, node.device, node.site)
+        return shown(node, block)
+
+    return given

@@ -1,0 +1,108 @@
+"""The projected peak of a stream is a bound, and near: of what is allocated, and of the pages that a process has."""
+
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.host_pool import pool
+from tensorframe.runtime.stream_plan import StreamPlan, plan_stream
+from tensorframe.runtime.streaming import Assembled
+from tensorframe.runtime.streams import run_stream
+from tests.streaming.peaks import PROGRAMS, projected
+from tests.streaming.runs import core_of, in_memory
+
+ROOT = Path(__file__).parents[2]
+MIB = 1 << 20
+LIMIT = 8 * MIB
+# Python's own objects
+OBJECTS = MIB // 4
+# by how much more is projected at most: scans are so by NumPy, which runs a plan first and takes more than kernels
+MORE = {"scan": 1.6}
+
+
+@pytest.fixture(scope="module")
+def values():
+    return np.random.default_rng(0).standard_normal((1 << 15, 256), dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def source(values, tmp_path_factory):
+    name = tmp_path_factory.mktemp("source") / "x.npy"
+    np.save(name, values)
+    return name
+
+
+def traced(make, source, room):
+    """What a stream is projected to take, what is allocated while it runs, its bytes, and its tiles."""
+    most = 0
+    for _ in range(2):  # kernels are compiled the first time
+        core = core_of([make(tfr.load(source))])
+        planned = plan_stream(core, lambda _: room, ())
+        assert isinstance(planned, StreamPlan), planned
+        sinks = {root: Assembled(root) for root in core}
+        tracemalloc.start()
+        try:
+            with pool._lock:  # memory is NumPy's then, and so traced
+                run_stream(planned, sinks)
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    made = [sinks[root].array.tobytes() for root in core]
+    return projected(planned), most, made, planned.stream.tiles
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_allocated_is_what_is_projected(name, source, values):
+    there, most, made, tiles = traced(PROGRAMS[name], source, LIMIT)
+    assert tiles > 1
+    assert there <= LIMIT
+    assert most - OBJECTS <= there <= MORE.get(name, 1.3) * most + OBJECTS
+    assert made == in_memory([PROGRAMS[name](tfr.asarray(values))])
+
+
+def test_a_tile_alone_is_read_once_and_waits_for_none(source, values):
+    there, most, made, tiles = traced(PROGRAMS["map"], source, 1 << 40)
+    assert tiles == 1
+    assert there <= 2 * values.nbytes + MIB
+    assert most - OBJECTS <= there <= 1.1 * most
+    assert made == in_memory([PROGRAMS["map"](tfr.asarray(values))])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells the most that was in memory")
+def test_a_process_grows_by_what_is_projected_and_stays_below_its_limit(tmp_path):
+    """256 MB from file to file within 160 MiB."""
+    rows, source = 1 << 18, tmp_path / "x.npy"
+    mapped = np.lib.format.open_memmap(source, "w+", np.float32, (rows, 256))
+    block = np.random.default_rng(1).standard_normal((1 << 12, 256), dtype=np.float32)
+    for start in range(0, rows, len(block)):
+        mapped[start : start + len(block)] = block
+    del mapped
+    names = ["map", "roll", "part of what is sorted", "standardise", "variance"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.streaming.peaks", source, "160", *names],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = {name: figures for name, *figures in map(json.loads, done.stdout.splitlines())}
+    assert list(found) == names
+    # beside the stream's own: Python's objects, stacks, and blocks of the pool that may be free
+    off = {
+        name: (there, grown, own)
+        for name, (there, grown, own) in found.items()
+        if not 16 * MIB < there <= 1.3 * grown + 4 * MIB
+        or grown > 1.1 * there + 4 * MIB
+        or own > 160 * MIB
+    }
+    assert off == {}
