@@ -41,6 +41,11 @@ def above_two(x: mpf) -> mpf:
     return mp.loggamma(x) / (x - 2)
 
 
+def between_zeros(x: mpf) -> mpf:
+    """Return log(gamma(x)) / ((x - 1) (x - 2))."""
+    return mp.loggamma(x) / ((x - 1) * (x - 2))
+
+
 def stirling(v: mpf) -> mpf:
     """Return what Stirling's series leaves of log(gamma(x)), times x, by 1 / x^2."""
     if _is_zero(v):
@@ -115,6 +120,7 @@ def bessel(order: int) -> Callable[[mpf], mpf]:
 PIECES = (
     Piece("GAMMA", lambda z: mp.gamma(2 + z), -0.5, 0.5, 21, "gamma(2 + z)"),
     Piece("NEAR_TWO", near_two, -0.5, 0.5, 20, "log(gamma(2 + z)) / z"),
+    Piece("BETWEEN", between_zeros, 1.1875, 1.75, 17, "log(gamma(x)) / ((x - 1) (x - 2))"),
     Piece("ABOVE_TWO", above_two, 2.5, 4.5, 18, "log(gamma(x)) / (x - 2)"),
     Piece("BELOW_EIGHT", above_two, 4.5, 8.0, 18, "the same"),
     Piece(
@@ -185,6 +191,13 @@ def largest_error(piece: Piece, known: list[float]) -> float:
     return float(worst)
 
 
+def reciprocal_gamma(count: int) -> list[tuple[float, float]]:
+    """Return Taylor's coefficients of 1 / gamma(2 + z), each as two floats, that of the highest power first."""
+    with mp.workdps(80):
+        known = mp.taylor(lambda z: mp.rgamma(2 + z), 0, count)
+    return [(float(factor), float(factor - mpf(float(factor)))) for factor in reversed(known)]
+
+
 def gauss(count: int) -> list[tuple[float, float]]:
     """Return the nodes and weights of the Gauss-Legendre rule on the interval from 0 to 1."""
     pairs = []
@@ -210,6 +223,9 @@ def main() -> None:
         lines.append(f"{piece.name} = (({piece.low!r}, {piece.high!r}), ({numbers}))")
     rule = "nodes and weights of the Gauss-Legendre rule of 32 points, from 0 to 1 (DLMF 3.5.5)"
     lines += ["", f"# {rule}", "GAUSS = (", *[f"    {pair!r}," for pair in gauss(32)], ")"]
+    meaning = "Taylor's coefficients of 1 / gamma(2 + z), each as two numbers"
+    lines += ["", f"# {meaning}", "RECIPROCAL_GAMMA = ("]
+    lines += [*[f"    {pair!r}," for pair in reciprocal_gamma(33)], ")"]
     sys.stdout.write("\n".join([*lines, ""]))
 
 

@@ -12,7 +12,8 @@ from math import factorial, inf, nan, pi, sqrt
 from typing import Any
 
 from tensorframe.ops import special_tables as tables
-from tensorframe.ops.special_math import Algebra, Formula, gamma_below_eight, polynomial
+from tensorframe.ops.special_algebra import Algebra, Formula
+from tensorframe.ops.special_math import gamma_below_eight, polynomial
 
 Value = Any
 

@@ -6,41 +6,20 @@ polynomials are derived by docs/derive/special.py. `m` is what a formula compute
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from math import factorial, inf, nan, pi
 from math import sqrt as sqrt_of
-from typing import Any, Protocol
+from typing import Any
 
 from tensorframe.ops import special_tables as tables
+from tensorframe.ops import special_zeros as zeros
+from tensorframe.ops.special_algebra import Algebra, Formula
 
 Value = Any
 Table = tuple[tuple[float, float], tuple[float, ...]]
 _HALF_LOG_2_PI = 0.9189385332046728
 # 1 / sqrt(2): as many bits as a product with half of a number holds exactly, and the rest of it
 _HIGH, _LOW = 0.7071067690849304, 1.210161710447897e-08
-
-
-class Algebra(Protocol):
-    """What formulas need beside operators; functions are called by the names of rows."""
-
-    def where(self, condition: Value, x: Value, y: Value) -> Value:
-        """Return x where the condition holds, else y."""
-
-    def both(self, x: Value, y: Value) -> Value:
-        """Return whether two conditions hold."""
-
-    def equal(self, x: Value, y: Value) -> Value:
-        """Return whether x equals y."""
-
-    def call(self, name: str, *operands: Value) -> Value:
-        """Return another elementwise function."""
-
-    def horner(self, t: Value, coefficients: tuple[float, ...]) -> Value:
-        """Return a polynomial, whose coefficient of the highest power comes first."""
-
-
-Formula = Callable[..., Value]  # of operands, and the algebra
 
 
 def polynomial(x: Value, table: Table, m: Algebra) -> Value:
@@ -67,6 +46,8 @@ def _gammaln_positive(x: Value, m: Algebra) -> Value:
     z = m.where(x < 0.5, x, m.where(x < 1.5, x - 1, x - 2))
     near = z * polynomial(z, tables.NEAR_TWO, m)
     near = near - m.where(x < 1.5, m.call("log", x), 0) - m.where(x < 0.5, m.call("log1p", x), 0)
+    between = (x - 1) * (x - 2) * polynomial(x, tables.BETWEEN, m)
+    near = m.where(m.both(x > 1.1875, x < 1.75), between, near)
     lower, upper = [
         polynomial(x, table, m) for table in (tables.ABOVE_TWO, tables.BELOW_EIGHT)
     ]
@@ -82,6 +63,8 @@ def _gammaln(x: Value, m: Algebra) -> Value:
     positive = _gammaln_positive(abs(x), m)  # 1 - x would be rounded
     reflected = m.call("log", pi / abs(_sine(x, m) * x)) - positive  # 5.5.3
     value = m.where(x < 0, reflected, positive)
+    few = m.both(x < 0, x > zeros.LOWEST)
+    value = m.seldom(few, lambda x: zeros.gammaln(x, m), x, value)
     return m.where(m.equal(abs(x), inf), inf, value)
 
 
@@ -130,10 +113,12 @@ def _digamma_positive(x: Value, m: Algebra) -> Value:
 
 
 def _digamma(x: Value, m: Algebra) -> Value:
-    positive = _digamma_positive(abs(x), m)
+    positive = _digamma_positive(m.where(x < 0, 1 - x, x), m)
     part = x - m.call("round", x)
-    reflected = positive - 1 / x - pi / m.call("tan", part * pi)  # 5.5.4 and 5.5.2
+    reflected = positive - pi / m.call("tan", part * pi)  # 5.5.4
     value = m.where(x < 0, reflected, m.where(m.equal(x, 0), -1 / x, positive))
+    cancelled = abs(reflected) < m.call("maximum", abs(positive), 1.0) * 2
+    value = m.seldom(m.both(x < 0, cancelled), lambda x: zeros.digamma(x, m), x, value)
     return m.where(_is_pole(x, m), nan, value)
 
 

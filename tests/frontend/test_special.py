@@ -38,12 +38,21 @@ def erfcinv(x):
 EXACT = {
     "gammaln": (
         lambda x: mp.log(abs(mp.gamma(x))) if x < 9 else mp.loggamma(x),
-        [(1e-30, 1e-3), (0.01, 3), (0.99, 1.01), (1.99, 2.01), (2.4, 9), (8, 1e30), (-60, -30)],
+        [
+            (1e-30, 1e-3),
+            (0.01, 3),
+            (0.99, 1.01),
+            (1.99, 2.01),
+            (2.4, 9),
+            (8, 1e30),
+            (-60, 0),
+            (-6, -2),
+        ],
     ),
     "gamma": (mp.gamma, [(1e-30, 1e-3), (0.001, 9), (8, 34), (-8, 0), (-30, -8)]),
     "digamma": (
         lambda x: mp.psi(0, x),
-        [(1e-30, 1e-3), (0.001, 3), (1.46, 1.463), (2, 9), (8, 1e30)],
+        [(1e-30, 1e-3), (0.001, 3), (1.46, 1.463), (2, 9), (8, 1e30), (-60, 0), (-1e3, -60)],
     ),
     "trigamma": (lambda x: mp.psi(1, x), [(1e-15, 1e-3), (0.001, 9), (8, 1e15), (-20, 0)]),
     "erfinv": (lambda x: erfcinv(1 - mp.mpf(x)), [(-1, 1), (1e-12, 1e-3), (0.9999, 1)]),
@@ -181,17 +190,58 @@ def test_devices_leave_incomplete_functions_to_the_cpu_and_say_so(device):
     assert not tfr.backends.supports("gammainc", device, "float32")
 
 
-def test_near_zeros_of_negative_arguments_errors_are_small_beside_what_is_subtracted():
-    x = np.random.default_rng(6).uniform(-20, 0, 300)
-    for name, exact in (
-        ("gammaln", lambda x: mp.log(abs(mp.gamma(x)))),
-        ("digamma", lambda x: mp.psi(0, x)),
-    ):
-        found = getattr(special, name)(tfr.asarray(x)).numpy()
-        expected = np.array([float(exact(mp.mpf(one))) for one in x])
-        mirrored = getattr(special, name)(tfr.asarray(-x)).numpy()
-        size = np.maximum(np.maximum(abs(expected), abs(mirrored)), 1)
-        assert (abs(found - expected) < 8 * np.spacing(size)).all()
+# the floats that are nearest to zeros below 0: roots that mpmath's `findroot` brackets with 50 digits
+ZEROS = {
+    "gammaln": [-15.999999999999952, -14.00000000001147, -11.000000025052106, -9.000002755714823,
+                -8.999997244250977, -6.999801507890638, -5.0082181683225935, -4.991544640560048,
+                -4.039361839740537, -3.955294284858598, -3.14358088834998, -2.7476826467274127,
+                -2.4570247382208006],
+    "digamma": [-7.687788325031626, -6.678418213073427, -5.6671624415568855, -4.653237761743142,
+                -3.635293366436901, -2.6107208684441447, -1.5734984731623904, -0.5040830082644554,
+                -30.76453858671817, -1000.8641588557814, -1000000.9288278671],
+}  # fmt: skip
+
+
+@on_devices
+@pytest.mark.parametrize("name", ZEROS)
+def test_zeros_below_0_keep_all_digits(name, device):
+    if not holds(device, "float64"):
+        pytest.skip(f"{device} has no float64")
+    zeros = np.array(ZEROS[name])
+    x = np.concatenate(
+        [zeros, np.nextafter(zeros, 0), np.nextafter(zeros, -1e9), zeros * (1 + 1e-12)]
+    )
+    with mp.workdps(60):
+        exact = [EXACT[name][0](mp.mpf(one)).real for one in x]
+        found = getattr(special, name)(tfr.asarray(x, device=device)).numpy()
+        off = [
+            float(abs(mp.mpf(one) - value) / mp.mpf(np.spacing(abs(float(value)))))
+            for one, value in zip(found, exact, strict=True)
+        ]
+    assert max(off) < 4, (x[np.argmax(off)], max(off))
+
+
+def test_pairs_of_floats_have_twice_the_bits():
+    from tensorframe.backends.numpy import special_functions
+    from tensorframe.ops import double_double as dd
+
+    algebra = special_functions._ALGEBRA
+
+    generator = np.random.default_rng(8)
+    x = generator.uniform(0.5, 1e3, 50)
+    turns = generator.uniform(-0.5, 0.5, 50)
+    with mp.workdps(60):
+        for (high, low), exact in (
+            (dd.log((x, x * 1e-17), algebra), [mp.log(mp.mpf(v) + mp.mpf(v * 1e-17)) for v in x]),
+            (dd.cotangent(turns, algebra, np.where), [mp.cot(mp.pi * mp.mpf(v)) for v in turns]),
+            (
+                dd.divide(dd.PI, (x, x * 1e-17), algebra),
+                [mp.pi / (mp.mpf(v) + mp.mpf(v * 1e-17)) for v in x],
+            ),
+        ):
+            found = [mp.mpf(one) + mp.mpf(rest) for one, rest in zip(high, low, strict=True)]
+            off = [abs(one / value - 1) for one, value in zip(found, exact, strict=True)]
+            assert max(off) < 1e-30
 
 
 POINTS = np.array(
@@ -341,3 +391,4 @@ def test_tables_are_those_that_their_derivation_prints():
     finally:
         mp.mp.dps = precision
     assert {piece.name for piece in derive.PIECES} <= set(vars(tables))
+    assert tuple(derive.reciprocal_gamma(33)) == tables.RECIPROCAL_GAMMA

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.numpy.functions import implementation, spells
 from tensorframe.graph.op import find
+from tensorframe.ops.double_double import split_product
+from tensorframe.ops.special_algebra import Algebra, Formula
 from tensorframe.ops.special_incomplete import FORMULAS as INCOMPLETE
-from tensorframe.ops.special_math import FORMULAS, Algebra, Formula
+from tensorframe.ops.special_math import FORMULAS
 
 Array = Any
 
@@ -20,6 +23,16 @@ class _Arrays:
     where = staticmethod(np.where)
     both = staticmethod(np.logical_and)
     equal = staticmethod(np.equal)
+    product = staticmethod(split_product)
+
+    def seldom(
+        self, condition: Array, costly: Callable[[Array], Array], x: Array, cheap: Array
+    ) -> Array:
+        """Return a costly function of x where the condition holds, else what is cheap."""
+        if condition.any():
+            cheap = cheap.copy()
+            cheap[condition] = costly(x[condition])
+        return cheap
 
     def call(self, name: str, *operands: Array) -> Array:
         """Return another elementwise function."""

@@ -11,16 +11,19 @@ from tensorframe.kernel.ir.formula import (
     both,
     cast,
     equal,
+    fma,
     horner,
     maximum,
     minimum,
     rint,
     sqrt,
     where,
+    where_rare,
 )
 from tensorframe.kernel.ir.formula import floor as floor_of
 from tensorframe.kernel.math.registry import formula, formula_of
-from tensorframe.ops.special_math import FORMULAS, Algebra
+from tensorframe.ops.special_algebra import Algebra
+from tensorframe.ops.special_math import FORMULAS
 
 _PLAIN: dict[str, Callable[..., Expr]] = {
     "floor": floor_of,
@@ -44,6 +47,17 @@ class _Expressions:
             condition,
             *[value if isinstance(value, Expr) else literal(value, float64) for value in (x, y)],
         )
+
+    def seldom(self, condition: Expr, costly: Callable[[Expr], Expr], x: Expr, cheap: Expr) -> Expr:
+        """Return a costly function of x where the condition holds, else what is cheap."""
+        return where_rare(condition, costly(x), cheap)
+
+    def product(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return the product, rounded, and what rounding took from it."""
+        product = x * y
+        if not isinstance(x, Expr):
+            x, y = y, x
+        return product, fma(x, y, -product)
 
     def call(self, name: str, *operands: Any) -> Expr:
         """Return another elementwise function."""
