@@ -221,6 +221,13 @@ class Backend(ABC):
             info.device is device and wanted <= info.capabilities.dtypes for info in answer
         )
 
+    def bottleneck(self, region: Region, device: Device) -> str | None:
+        """Return why a region does not run in blocks on a `chunked` device, by its shapes and dtypes; None if it does.
+
+        Plans show it. The region still runs on the device: as one task, which takes all of what it reads.
+        """
+        return None
+
     def reaches(self, source: Device, target: Device) -> bool:
         """Whether `copy_from` can take values from `source` to `target`, a device of this backend, or the same one."""
         return False

@@ -26,7 +26,7 @@ class Support:
     runs_on: Device | None
     """Where it is computed: `device`, the cpu if it falls back, None if it is not defined."""
     reason: str = ""
-    """Why not on the device; empty if it is."""
+    """Why not on the device, or why as one task there where others run in blocks; empty if there is nothing to say."""
 
     def __bool__(self) -> bool:
         return self.runs_on is self.device
@@ -38,20 +38,28 @@ class Support:
 
     def __str__(self) -> str:
         if self:
-            return "True"
+            return f"True, but {self.reason}" if self.reason else "True"
         if self.runs_on is None:
             return f"False: {self.reason}"
         return f"falls back to {self.runs_on}, because {self.reason}"
 
 
-def supports(op: str | Function, device: str | Device, dtype: DTypeLike | str) -> Support:
+def supports(
+    op: str | Function,
+    device: str | Device,
+    dtype: DTypeLike | str,
+    *,
+    shape: tuple[int, ...] | None = None,
+) -> Support:
     """Return whether a device computes an operation on elements of a dtype itself: true, false, or why it falls back.
 
     `op` is the name of an operation (`"exp"`, `"matmul"`, `"softmax"`), a function of the namespace, or a function of
     yours, which is called with a matrix. What is returned is true if all of it runs on the device. Otherwise it is
     false, and its `reason` says why: `falls_back` tells what runs on the cpu instead from what is not defined. Plans
-    decide, as they do for a program, but nothing is computed, compiled or moved. ArgumentError for an operation that
-    is not known, DeviceError for a device that is not here, DTypeError for what is no dtype.
+    decide, as they do for a program, but nothing is computed, compiled or moved. `shape` is that of the operands, by
+    default of a small matrix; with it, the answer for `"dask"` has a reason where one worker takes all of them, since
+    there are no blocks to be made. ArgumentError for an operation that is not known, DeviceError for a device that is
+    not here, DTypeError for what is no dtype.
 
     >>> bool(tfr.backends.supports("exp", "cpu", "float32"))
     True
@@ -60,5 +68,5 @@ def supports(op: str | Function, device: str | Device, dtype: DTypeLike | str) -
     >>> print(tfr.backends.supports(tfr.std, "numpy", "int16"))
     True
     """
-    made: Support = import_module(_ANSWERS).answer(op, device, dtype)
+    made: Support = import_module(_ANSWERS).answer(op, device, dtype, shape)
     return made

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.networks import new_network
@@ -208,7 +209,7 @@ class Plan(PlanMethods):
                 for slot, reason in refusals.items()
                 if slot not in never
             ]
-            notes.append([*map(str, step.fallbacks), *apart])
+            notes.append([*map(str, step.fallbacks), *_bottleneck(step), *apart])
         return notes
 
     @property
@@ -225,6 +226,14 @@ class Plan(PlanMethods):
         return f", {_count(self.fallbacks, 'fallback')}" if self.fallbacks else ""
 
     __repr__ = __str__
+
+
+def _bottleneck(step: Step) -> list[str]:
+    """Return why a step does not run in blocks where others of its device do."""
+    if step.kind is StepKind.TRANSFER or not capabilities(step.device).chunked:
+        return []
+    reason = backend_of(step.device).bottleneck(step.region, step.device)
+    return [] if reason is None else [reason]
 
 
 def _count(number: int, noun: str) -> str:

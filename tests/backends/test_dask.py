@@ -203,3 +203,69 @@ def test_consumers_that_cannot_be_told_of_read_only_memory_get_a_copy(size):
     assert x.__dlpack__() is not None
     shared = np.from_dlpack(x)
     np.testing.assert_array_equal(shared, np.arange(size))
+
+
+class TestBottlenecks:
+    """What has no tasks for blocks is one task on a worker, which takes all of it; plans say so before it runs."""
+
+    def test_answers_depend_on_shapes_and_dtypes(self, in_small_blocks):
+        def answer(op, shape, dtype="float32"):
+            told = tfr.backends.supports(op, "dask", dtype, shape=shape)
+            assert told  # on the device in any case
+            return told.reason
+
+        assert answer("eigh", (4, 4)) == ""  # one block
+        assert "eigh" in answer("eigh", (64, 64))
+        assert answer("eigh", (8, 8), "float32") == ""
+        assert "512 bytes" in answer("eigh", (8, 8), "float64")
+        assert answer("exp", (64, 64)) == answer("mean", (64, 64)) == answer("sort", (64, 64)) == ""
+        assert answer("qr", (400, 2)) == ""
+        assert "several tensors" in answer("qr", (20, 20))
+        assert answer(lambda x: tfr.sort(x, axis=0), (64, 64)) == ""
+        assert "needs all" in answer(lambda x: tfr.sort(x.reshape(-1)), (64, 64))
+
+    def test_plans_say_so(self, in_small_blocks):
+        _, x = device_array((30, 30))
+        y = tfr.linalg.inv(x)
+        assert "one task on one worker takes 3.52 KiB" in str(tfr.explain(y))
+        assert "one task" not in str(tfr.explain(tfr.exp(x).sum(axis=0)))
+
+    def test_they_run_as_one_task_and_are_told(self, in_small_blocks, caplog):
+        values, x = device_array((30, 30), "float64")
+        with caplog.at_level("DEBUG", "tensorframe"):
+            result = tfr.linalg.inv(x).compute()
+        assert result.native().npartitions == 1
+        assert any("inv" in message and "one worker" in message for message in caplog.messages)
+        np.testing.assert_allclose(result.numpy(), np.linalg.inv(values), rtol=1e-8)
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            tfr.exp,
+            tfr.sort,
+            tfr.fft.fft,
+            tfr.linalg.inv,
+            tfr.linalg.cholesky,
+            lambda x: tfr.sort(x, axis=0),
+            tfr.fft.fft2,
+            lambda x: tfr.cumulative_sum(x, axis=0),
+            lambda x: tfr.linalg.solve(x, x),
+            lambda x: tfr.sort(tfr.reshape(x, (-1,))),
+            lambda x: x @ x.T + 1,
+            lambda x: tfr.topk(x, 20)[0],
+        ],
+        ids=str,
+    )
+    def test_a_reason_is_given_where_there_is_one_task_and_no_other(
+        self, in_small_blocks, function
+    ):
+        reason = tfr.backends.supports(function, "dask", "float32", shape=(30, 30)).reason
+        values, _ = device_array((30, 30))
+        x = tfr.asarray(values @ values.T + np.eye(30, dtype="float32"), device="dask")
+        assert (function(x).compute().native().npartitions == 1) == bool(reason)
+
+    @pytest.mark.parametrize("shape", [(), (0, 4), (3,), (40, 3), (2, 30, 30)])
+    @pytest.mark.parametrize("op", ["exp", "sum", "sort", "fftn", "svd", "eigh", "solve", "topk"])
+    def test_there_is_an_answer_for_any_shape(self, in_small_blocks, op, shape):
+        told = tfr.backends.supports(op, "dask", "float64", shape=shape)
+        assert bool(told) or told.reason

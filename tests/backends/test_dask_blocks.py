@@ -321,6 +321,18 @@ def test_what_no_task_has_room_for_is_refused_before_it_runs(monkeypatch):
 
 
 class TestDecompositions:
+    @pytest.mark.parametrize("size", [7, 16, 30])
+    @pytest.mark.parametrize("upper", [False, True])
+    def test_cholesky_of_sizes_that_blocks_do_not_divide(self, blocks_of, size, upper):
+        blocks_of("256 B")  # 5 x 5 of float64
+        values = np.random.default_rng(0).standard_normal((size, size))
+        positive = values @ values.T + np.eye(size)
+        x = tfr.asarray(positive, device="dask")
+        factor = tfr.linalg.cholesky(x, upper=upper).compute()
+        assert factor.native().npartitions > 1
+        expected = np.linalg.cholesky(positive)
+        np.testing.assert_allclose(factor.numpy(), expected.T if upper else expected, rtol=1e-9)
+
     def test_tall_matrices_by_blocks_of_rows(self):
         values, x = array((400, 6), (50, 6), "float64")
         q, r = tfr.linalg.qr(x)

@@ -23,6 +23,7 @@ from tensorframe.backends.base import (
 )
 from tensorframe.backends.dask.settings import Settings
 from tensorframe.backends.selection import show_bytes
+from tensorframe.backends.spans import log
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ArgumentError, DTypeError
@@ -125,6 +126,10 @@ class DaskBackend(Backend):
         from tensorframe.backends.dask.lowering import lowered
         from tensorframe.backends.dask.room import of_client
 
+        reason = self.bottleneck(region, device)
+        if reason is not None:
+            log("%s", reason)
+
         def add_tasks(inputs: Sequence[Any], _: Sequence[Any | None]) -> Sequence[Any]:
             # of hundred thousands of tasks none is garbage, and to look through them takes as long as to make them
             collects = gc.isenabled()
@@ -137,6 +142,12 @@ class DaskBackend(Backend):
                     gc.enable()
 
         return quiet(add_tasks)
+
+    def bottleneck(self, region: Region, device: Device) -> str | None:
+        """Return which op has no tasks for blocks, with the bytes that its one task takes."""
+        from tensorframe.backends.dask.bottlenecks import bottleneck
+
+        return bottleneck(region, self.settings.chunk)
 
     def settle(self, device: Device, handles: Sequence[Any]) -> list[Any]:
         """Run all tasks that the handles are made by, each once, and return handles of what they gave."""

@@ -152,11 +152,11 @@ def _columns(grid: Grid, number: int, array: Array) -> list[Sequence[Span]] | No
             continue
         if len(own) > 1:
             return None
-        ((at, spans),) = own
-        if any(len(other.sizes) > 1 for other in grid.axes[axis:at]) or at < axis:
+        ((follows, spans),) = own
+        if any(len(other.sizes) > 1 for other in grid.axes[axis:follows]) or follows < axis:
             return None
         columns.append(spans)
-        axis = at + 1
+        axis = follows + 1
     if any(len(other.sizes) > 1 for other in grid.axes[axis:]):
         return None
     return columns

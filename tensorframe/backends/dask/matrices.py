@@ -14,9 +14,9 @@ from warnings import catch_warnings, simplefilter
 import dask.array as da
 from numpy.exceptions import ComplexWarning
 
-from tensorframe.backends.dask.arrays import Array, single
+from tensorframe.backends.dask.arrays import Array, Chunks, single
 from tensorframe.graph.op import Op
-from tensorframe.graph.region import Region
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.ops.linalg import CHOLESKY, QR, SVD
 
 Parts = Any  # an array, or a tuple of them
@@ -36,13 +36,32 @@ def decomposed(region: Region, inputs: Sequence[Any], limit: int) -> list[Parts]
     return None if made is None else [made]
 
 
+def has_algorithm(entry: RegionOp, chunks: Chunks) -> bool:
+    """Whether `decomposed` has an algorithm for a matrix in such blocks; nothing is made of it."""
+    if entry.op not in _CALLS or len(chunks) != 2:
+        return False
+    if entry.op is CHOLESKY:
+        return _has_scipy()
+    if entry.op is QR and entry.attrs == ("complete",):
+        return False
+    rows, columns = map(sum, chunks)
+    if entry.op is SVD and entry.attrs == (True,) and rows != columns:
+        return False
+    return _are_long(chunks)
+
+
 def _slim(matrix: Array) -> Array | None:
     """Return a matrix whose longer axis alone has several blocks; None where these would not be long themselves."""
-    rows, columns = matrix.shape
-    long = 0 if rows >= columns else 1
-    if max(matrix.chunks[long]) < min(rows, columns):
-        return None
-    return matrix.rechunk({1 - long: -1})
+    return matrix.rechunk({1 - _longer(matrix.chunks): -1}) if _are_long(matrix.chunks) else None
+
+
+def _longer(chunks: Chunks) -> int:
+    return 0 if sum(chunks[0]) >= sum(chunks[1]) else 1
+
+
+def _are_long(chunks: Chunks) -> bool:
+    """Whether blocks of whole lines along the longer axis are no wider than they are long."""
+    return max(chunks[_longer(chunks)]) >= min(map(sum, chunks))
 
 
 def _qr(matrix: Array, mode: str, _limit: int) -> Parts | None:
@@ -61,8 +80,15 @@ def _svd(matrix: Array, full_matrices: bool, _limit: int) -> Parts | None:
 def _cholesky(matrix: Array, upper: bool, limit: int) -> Parts | None:
     if not _has_scipy():
         return None
-    length = max(int((limit / matrix.dtype.itemsize) ** 0.5), 1)
-    return da.linalg.cholesky(matrix.rechunk((length, length)), lower=not upper)
+    size = matrix.shape[0]
+    length = min(max(int((limit / matrix.dtype.itemsize) ** 0.5), 1), size)
+    missing = -size % length
+    if missing:  # all of Dask's blocks have one size: ones on the diagonal factor to ones, and the rest is zero
+        beside = da.zeros((size, missing), dtype=matrix.dtype)
+        corner = da.eye(missing, dtype=matrix.dtype)
+        matrix = da.block([[matrix, beside], [beside.T, corner]])
+    factor = da.linalg.cholesky(matrix.rechunk((length, length)), lower=not upper)
+    return factor[:size, :size]
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.dry.engine import DryHandle
-from tensorframe.backends.registry import named_device
+from tensorframe.backends.registry import backend_of, capabilities, named_device
 from tensorframe.backends.storage import Storage
 from tensorframe.backends.support import Function, Support
 from tensorframe.dtypes import DType, bool_
@@ -21,13 +21,13 @@ from tensorframe.graph.holding import holds
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op, find, rows
 from tensorframe.graph.region import Region
-from tensorframe.graph.shape import Shape
+from tensorframe.graph.shape import Shape, as_shape
 from tensorframe.ops.creation import DATA
 from tensorframe.ops.movement import ALIAS
 from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule import fallback
 from tensorframe.schedule.capture import capture
-from tensorframe.schedule.plan import StepKind
+from tensorframe.schedule.plan import Plan, StepKind
 from tensorframe.testing.conformance.calls import CALLS, WITHOUT
 from tensorframe.testing.conformance.operations import SHAPE, function_of
 
@@ -36,7 +36,9 @@ SQUARE = (4, 4)
 _INTERNAL = WITHOUT | {"argument"}
 
 
-def answer(op: str | Function, device: str | Device, dtype: Any) -> Support:
+def answer(
+    op: str | Function, device: str | Device, dtype: Any, shape: tuple[int, ...] | None = None
+) -> Support:
     """Return what `tfr.backends.supports` does."""
     name, function = _named(op)
     place, wanted = named_device("supports", device), _dtype(dtype)
@@ -44,7 +46,7 @@ def answer(op: str | Function, device: str | Device, dtype: Any) -> Support:
         return Support(name, place, wanted, None, f"{place} holds no {wanted}")
     try:
         with config.override(transfer_policy="allow"), tfr.use_backend(place), fallback.silent():
-            results = _results(name, function, place, wanted)
+            results = _results(name, function, place, wanted, shape)
             return _answer(name, place, wanted, results)
     except TensorFrameError as error:
         return Support(name, place, wanted, None, error.message)
@@ -76,25 +78,32 @@ def _dtype(dtype: Any) -> DType:
 
 
 def _results(
-    name: str, function: Function | None, device: Device, dtype: DType
+    name: str,
+    function: Function | None,
+    device: Device,
+    dtype: DType,
+    given: tuple[int, ...] | None,
 ) -> Sequence[Tensor]:
     """Record the operation on operands that have no values."""
+    shape = SHAPE if given is None else as_shape(given)
     if function is not None:
-        made = function(_operand(SHAPE, dtype, device))
+        made = function(_operand(shape, dtype, device))
     elif name in CALLS:
-        made = CALLS[name](_operand(SHAPE, dtype, device), _operand(SQUARE, dtype, device))
+        # of what takes square matrices, stacks of those
+        square = SQUARE if given is None or shape[-2:-1] != shape[-1:] else shape
+        made = CALLS[name](_operand(shape, dtype, device), _operand(square, dtype, device))
     else:
-        made = _elementwise(find(name), device, dtype)
+        made = _elementwise(find(name), device, dtype, shape)
     leaves: list[Any] = []
     flatten(made, leaves)
     return [leaf for leaf in leaves if isinstance(leaf, Tensor)]
 
 
-def _elementwise(op: Op, device: Device, dtype: DType) -> Any:
+def _elementwise(op: Op, device: Device, dtype: DType, shape: Shape) -> Any:
     function = function_of(op)
     count = op.arity or 1
     dtypes = [bool_] * op.conditions + [dtype] * (count - op.conditions)
-    return function(*[_operand(SHAPE, operand, device) for operand in dtypes])
+    return function(*[_operand(shape, operand, device) for operand in dtypes])
 
 
 def _operand(shape: Shape, dtype: DType, device: Device) -> Tensor:
@@ -116,12 +125,22 @@ def _answer(name: str, device: Device, dtype: DType, results: Sequence[Tensor]) 
         if step.kind is not StepKind.TRANSFER and step.device is not device
     ]
     if not elsewhere:
-        return Support(name, device, dtype, device)
+        return Support(name, device, dtype, device, _bottleneck(plan, device))
     reasons = [reason for step in elsewhere for reason in _reasons(step.region, device)]
     # what the device could do runs elsewhere where its result lives there
     return Support(
         name, device, dtype, elsewhere[0].device, reasons[0] if reasons else _lost(results, device)
     )
+
+
+def _bottleneck(plan: Plan, device: Device) -> str:
+    """Return why a step of a chunked device does not run in blocks; empty if all do."""
+    if not capabilities(device).chunked:
+        return ""
+    backend = backend_of(device)
+    steps = [step for step in plan.steps if step.kind is not StepKind.TRANSFER]
+    reasons = [backend.bottleneck(step.region, device) for step in steps]
+    return next((reason for reason in reasons if reason is not None), "")
 
 
 def _reasons(region: Region, device: Device) -> Iterator[str]:
