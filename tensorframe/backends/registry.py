@@ -74,10 +74,12 @@ def configure(name: str | Device | Mapping[str, Mapping[str, Any]], **settings: 
     """Change settings of a device, those that are named, for every thread; None is a setting's default again.
 
     A device has those settings alone that change something there. All that compute have `memory_limit`, as
-    `tfr.memory.limit` has it, which is kept when a device closes and opens; cpu, numpy and llvm, which share theirs,
-    have `threads`; CUDA's have `pinned`, whether transfers go through pinned memory. A dict of such dicts, by device,
-    configures several. The backend "dask" has `client`, a `distributed.Client`, whose cluster runs the tasks from now
-    on (None leaves that to Dask: its own current client, or threads here), and `chunk`, the size of a block at most.
+    `tfr.memory.limit` has it, which is kept when a device closes and opens; cpu, numpy and llvm, which share
+    theirs, have `threads`. CUDA's have `pinned`, whether transfers go through pinned memory, `tensor_cores`,
+    whether products of float32 may be rounded for these, and `graphs`, whether launches of jitted functions become
+    CUDA graphs (None: as the option `cuda_graphs` says). A dict of such dicts, by device, configures several. The
+    backend "dask" has `client`, a `distributed.Client`, whose cluster runs the tasks from now on (None leaves that
+    to Dask: its own current client, or threads here), and `chunk`, the size of a block at most.
     ArgumentError names a device or setting that is not known, and a value that is none; then nothing changes.
     DeviceError if the device is not here.
 

@@ -54,6 +54,15 @@ def switch(apply: Callable[[bool], None], default: bool) -> Setting:
     )
 
 
+def noted() -> Setting:
+    """Return a setting that is on or off, and is looked up by `given` where it matters; None: an option says it."""
+    return Setting(
+        "True, False, or None for what the option says",
+        lambda value: value if value is None else _boolean(value),
+        lambda _value: None,
+    )
+
+
 def _bytes(value: Any) -> int | None:
     size = as_bytes(value)
     if size == 0:

@@ -14,6 +14,7 @@ from tensorframe.backends.extension_points import EXTENSION, Listed, extension_r
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import VARIABLE, default_device
 from tensorframe.backends.remedies import extra, remedies
+from tensorframe.config import Devices
 from tensorframe.errors import DeviceError
 from tensorframe.frontend import cache
 from tensorframe.frontend.pages import Page
@@ -48,6 +49,8 @@ class Diagnosis(Page):
     findings: tuple[Finding, ...]
     extensions: tuple[Listed, ...] = ()
     """What packages add beside devices, whether or not it works."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """What `tfr.backends.configure` has set: the device, and `name=value`."""
 
     @property
     def usable(self) -> tuple[Device, ...]:
@@ -60,6 +63,7 @@ class Diagnosis(Page):
         lines = [f"devices that compute: {usable}"]
         lines += [plug_in_line(probe) for probe in self.probes if probe.about]
         lines += [line(EXTENSION, extension_row(extension)) for extension in self.extensions]
+        lines += [f"setting of {device}: {setting}" for device, setting in self.settings]
         return "\n".join([*lines, *map(str, self.findings)])
 
     __repr__ = __str__
@@ -75,7 +79,13 @@ def doctor() -> Diagnosis:
     devices that compute: ...cpu...
     """
     probes, extensions = discover(), listed()
-    return Diagnosis(probes, tuple(_findings(probes, extensions)), extensions)
+    findings = tuple(_findings(probes, extensions))
+    return Diagnosis(probes, findings, extensions, tuple(_settings()))
+
+
+def _settings() -> Iterator[tuple[str, str]]:
+    for device, values in Devices.give().items():
+        yield from [(device, f"{name}={value!r}") for name, value in values.items()]
 
 
 def _findings(probes: tuple[Found, ...], extensions: tuple[Listed, ...]) -> Iterator[Finding]:

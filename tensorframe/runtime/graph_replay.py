@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tensorframe import config
 from tensorframe.backends.base import LaunchGraph
 from tensorframe.backends.registry import backend_of
 from tensorframe.graph.device import Device
@@ -32,6 +34,13 @@ def may_be_captured(plan: Plan) -> Device | None:
     if plan.kernels < _KERNELS or sum(plan.slots[slot].nbytes for slot in moved) > _BYTES:
         return None
     return devices.pop()
+
+
+def is_wanted(device: Device) -> bool:
+    """Whether plans become graphs on a device: what its setting `graphs` says, else the option `cuda_graphs`."""
+    known = sys.modules.get("tensorframe.backends.settings")  # else nothing was set
+    said = None if known is None else known.given(device).get("graphs")
+    return config.get().cuda_graphs if said is None else bool(said)
 
 
 class GraphReplay:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
@@ -125,13 +126,14 @@ class Replay:
                 tell_run(Source.REPLAYED, self.plan, self._lines, stamps)
 
     def _as_graph(self) -> GraphReplay | None:
-        """Return what has the plan's launches run as a graph, where the options allow it and the plan is such."""
-        if not config.get().cuda_graphs or self._checked or self._donated:
+        """Return what has the plan's launches run as a graph, where options or settings say so and the plan is such."""
+        asked = config.get().cuda_graphs or "tensorframe.backends.settings" in sys.modules
+        if not asked or self._checked or self._donated:
             return None
-        from tensorframe.runtime.graph_replay import GraphReplay, may_be_captured
+        from tensorframe.runtime.graph_replay import GraphReplay, is_wanted, may_be_captured
 
         device = may_be_captured(self.plan)
-        return None if device is None else GraphReplay(device)
+        return GraphReplay(device) if device is not None and is_wanted(device) else None
 
     def _performed(self, leaves: list[Any]) -> list[Any]:
         """Return the outputs for the leaves of the plan."""

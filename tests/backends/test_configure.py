@@ -19,6 +19,8 @@ WRONG = {
     "memory_limit": ("lots", "4 Gb/s", -1, 0, 1.5, True, [4], "-4 GiB", float("inf")),
     "threads": (0, -1, 256, 1.5, "2", True, [2], float("nan")),
     "pinned": (1, 0, "yes", [], 1.0),
+    "tensor_cores": (1, "tf32", [True], 0.0),
+    "graphs": (0, "auto", {}, 1.0),
 }
 OF = {"cpu": ("memory_limit", "threads"), "numpy": ("memory_limit", "threads")}
 HERE = [name for name in ("opencl", "wgpu") if name in tfr.backends.available()]
@@ -59,13 +61,38 @@ def test_only_what_does_something_there_is_a_setting(device, name):
     assert f"{device} has {', '.join(OF[device])}" in caught.value.suggestions
 
 
-def test_whether_cudas_memory_is_pinned_is_checked_too():
-    settings = backend_of(tfr.Device("cuda")).device_settings(tfr.Device("cuda"))
-    assert set(settings) == {"memory_limit", "pinned"}
-    for value in WRONG["pinned"]:
-        with pytest.raises((TypeError, ValueError)):
-            settings["pinned"].checked(value)
-    assert settings["pinned"].checked(value=False) is False
+@pytest.fixture
+def gpu():
+    pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
+    from tests.backends.host_gpu import host_gpu
+
+    with host_gpu() as fake:
+        yield fake
+
+
+@pytest.mark.parametrize("name", ["pinned", "tensor_cores", "graphs"])
+def test_each_setting_of_cuda_wrong_in_each_way_raises_with_its_name(gpu, name):
+    for value in WRONG[name]:
+        with pytest.raises(ArgumentError) as caught:
+            configure("cuda:0", **{name: value})
+        assert caught.value.message.startswith(f'configure("cuda"): {name} is True, False')
+        assert repr(value) in caught.value.message
+    assert configuration() == {}
+    for value in (True, False):
+        configure("cuda:0", **{name: value})
+        assert configuration() == {"cuda": {name: value}}
+        assert f"devices.cuda.{name} = {value}" in tfr.config.describe()
+        assert ("cuda", f"{name}={value}") in tfr.doctor().settings
+        assert f"setting of cuda: {name}={value}" in str(tfr.doctor())
+    configure("cuda:0", **{name: None})
+    assert tfr.doctor().settings == ()
+
+
+def test_amds_devices_have_no_setting_of_cudas_libraries():
+    for family in ("cuda", "rocm"):
+        settings = backend_of(tfr.Device(family)).device_settings(tfr.Device(family))
+        more = {"tensor_cores", "graphs"} if family == "cuda" else set()
+        assert set(settings) == {"memory_limit", "pinned"} | more
 
 
 @on_every_device

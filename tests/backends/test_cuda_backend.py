@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,15 @@ pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
 import cupy
 
 from tensorframe.backends import nvidia, objects
-from tensorframe.backends.cuda import arrays, compiler, devices, libraries, queue, staging
+from tensorframe.backends.cuda import (
+    arrays,
+    compiler,
+    devices,
+    libraries,
+    queue,
+    staging,
+    tensor_cores,
+)
 from tensorframe.backends.cuda.libraries import Call
 from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.conversion.convert import stored_tensor
@@ -210,6 +219,36 @@ class TestLibraries:
         block = y.node.storage.handle.block
         assert block.buffer.ptr == made[0].data.ptr
         assert block is made[0].data.mem.block
+
+    def test_products_of_float32_are_rounded_for_tensor_cores_where_that_is_set(
+        self, gpu, monkeypatch
+    ):
+        ways, seen_ways = SimpleNamespace(COMPUTE_TYPE_TF32="tf32", way="default"), []
+        ways.get_compute_type = lambda _: ways.way
+        ways.set_compute_type = lambda dtype, way: setattr(ways, "way", (dtype.name, way)[1])
+        monkeypatch.setattr(tensor_cores, "_compute_types", lambda: ways)
+
+        def product(left, right):
+            seen_ways.append(ways.way)
+            return filled(seen(left) @ seen(right))
+
+        monkeypatch.setattr(libraries, "CALLS", {MATMUL: Call(product, operands=2)})
+
+        def multiply(dtype):
+            x = tfr.asarray(np.ones((3, 3), dtype), device="cuda")
+            (x @ x).numpy()
+            assert ways.way == "default"  # between products it is as it was
+            return seen_ways.pop()
+
+        assert multiply(np.float32) == "default"
+        tfr.backends.configure("cuda", tensor_cores=True)
+        try:
+            assert (multiply(np.float32), multiply(np.float64)) == ("tf32", "default")
+            tfr.backends.close("cuda")
+            assert multiply(np.float32) == "tf32"  # of a device that opens again
+        finally:
+            tfr.backends.configure("cuda", tensor_cores=None)
+        assert multiply(np.float32) == "default"
 
     def test_a_dtype_that_is_not_ours_is_an_error(self, gpu, monkeypatch):
         def product(left, right):

@@ -191,3 +191,17 @@ def test_the_option_is_off_by_default(driver):
         for seed in range(5):
             step(on_gpu(rows(seed)))
     assert driver.captures == 0
+
+
+@pytest.mark.parametrize(("option", "setting"), [(False, True), (True, False)])
+def test_the_setting_of_a_device_goes_before_the_option(driver, option, setting):
+    tfr.backends.configure("cuda", graphs=setting)
+    try:
+        with tfr.config.override(cuda_graphs=option):
+            step = tfr.jit(three_kernels)
+            for seed in range(5):
+                x = rows(seed)
+                np.testing.assert_array_equal(step(on_gpu(x)).numpy(), expected(x))
+    finally:
+        tfr.backends.configure("cuda", graphs=None)
+    assert driver.captures == int(setting)

@@ -48,14 +48,22 @@ class CudaBackend(KernelBackend):
             raise DeviceError(f"{device} cannot be used: {error}") from error
 
     def device_settings(self, device: Device) -> Mapping[str, Setting]:
-        """Return those of every device with kernels, and whether transfers go through pinned memory."""
-        from tensorframe.backends.settings import switch  # loads what few programs need
+        """Return those of every device with kernels, of pinned memory, and of what CUDA alone has."""
+        from tensorframe.backends.settings import noted, switch  # loads what few programs need
 
         def pin(pinned: bool) -> None:
             if self.is_open(device):
                 self._queue(device).pin(pinned)
 
-        return {**super().device_settings(device), "pinned": switch(pin, default=True)}
+        def round_products(allow: bool) -> None:
+            if self.is_open(device):
+                self._queue(device).tensor_cores = allow
+
+        settings = {**super().device_settings(device), "pinned": switch(pin, default=True)}
+        if self.name == "cuda":  # HIP has neither
+            settings["tensor_cores"] = switch(round_products, default=False)
+            settings["graphs"] = noted()
+        return settings
 
     def call(self, region: Region, device: Device) -> Program:
         """Return a library's function, or kernels of ours."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import cupy
@@ -13,6 +14,7 @@ from tensorframe.backends.cuda import sorting
 from tensorframe.backends.cuda.arrays import allocator, from_cupy, to_cupy
 from tensorframe.backends.cuda.error_translation import translated_errors
 from tensorframe.backends.cuda.queue import CudaQueue
+from tensorframe.backends.cuda.tensor_cores import rounding
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Pool
 from tensorframe.dtypes import (
@@ -147,7 +149,12 @@ class LibraryProgram:
         """Return the result; a tuple where the op gives several."""
         op, queue = self._one, self._queue
         function = CALLS[op.op].function
-        with queue.lock, queue.stream, cupy.cuda.using_allocator(self._allocate):
+        with (
+            queue.lock,
+            queue.stream,
+            cupy.cuda.using_allocator(self._allocate),
+            self._precision(),
+        ):
             arrays = [self._array(source, inputs[source]) for source in op.inputs]
             try:
                 with translated_errors, cupyx.errstate(linalg="raise"):
@@ -162,6 +169,11 @@ class LibraryProgram:
                 return (tuple([self._adopt(part) for part in result]),)
             self._check(result)
             return (self._adopt(result),)
+
+    def _precision(self) -> AbstractContextManager[None]:
+        """Return what has products of float32 computed as the device's settings say."""
+        product = self._one.op is MATMUL and self._one.dtype == float32
+        return rounding(allowed=self._queue.tensor_cores) if product else nullcontext()
 
     def _array(self, index: int, value: Any) -> Array:
         if isinstance(value, DeviceArray):

@@ -38,6 +38,7 @@ class Refused(Exception):  # noqa: N818 - an answer, which nobody outside hears 
 class CudaQueue(Queue):
     """Runs kernels and CuPy's functions on one GPU, in the order of the calls."""
 
+    tensor_cores = False  # whether products of float32 may be rounded for them
     capturing = False  # whether what is launched becomes a graph, and nothing can be waited for
 
     def __init__(self, index: int) -> None:
