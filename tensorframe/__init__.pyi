@@ -58,12 +58,12 @@ from tensorframe.frontend.creation.filled import ones as ones
 from tensorframe.frontend.creation.filled import ones_like as ones_like
 from tensorframe.frontend.creation.filled import zeros as zeros
 from tensorframe.frontend.creation.filled import zeros_like as zeros_like
+from tensorframe.frontend.creation.geometric import geomspace as geomspace
+from tensorframe.frontend.creation.geometric import logspace as logspace
 from tensorframe.frontend.creation.ranges import arange as arange
 from tensorframe.frontend.creation.ranges import fromfunction as fromfunction
-from tensorframe.frontend.creation.ranges import geomspace as geomspace
 from tensorframe.frontend.creation.ranges import indices as indices
 from tensorframe.frontend.creation.ranges import linspace as linspace
-from tensorframe.frontend.creation.ranges import logspace as logspace
 from tensorframe.frontend.creation.ranges import meshgrid as meshgrid
 from tensorframe.frontend.creation.triangles import diag as diag
 from tensorframe.frontend.creation.triangles import diagflat as diagflat

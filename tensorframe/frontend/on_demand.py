@@ -16,6 +16,7 @@ EXPORTS = {
     "autocast": "autocast",
     "autotuning": "Autotuning autotune",
     "calibration": "Calibration calibrate",
+    "creation.geometric": "geomspace logspace",
     "doctor": "doctor",
     "files.leaves": "from_reader",
     "files.loading": "load load_metadata",

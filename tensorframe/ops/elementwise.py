@@ -147,7 +147,7 @@ ROUND = core("round", 1, NUMERIC, same, "Nearest integers; halves go to the even
 
 # --- exponentials and logarithms
 EXP = core("exp", 1, FLOATING, same, "e to the power of each element.", cost=10, precision=FULL, vjp=partials(lambda out, _x: out), at={0.0: 1.0, -inf: 0.0, inf: inf})
-EXP2 = core("exp2", 1, FLOAT, same, "2 to the power of each element.", in_standard=False, cost=10, precision=FULL, vjp=partials(lambda out, _x: out * log_of(2)), at={3.0: 8.0, -inf: 0.0})
+EXP2 = core("exp2", 1, FLOATING, same, "2 to the power of each element.", in_standard=False, cost=10, precision=FULL, vjp=partials(lambda out, _x: out * log_of(2)), at={3.0: 8.0, -inf: 0.0})
 EXPM1 = core("expm1", 1, FLOATING, same, "exp(x) - 1, accurate near zero.", cost=12, precision=FULL, vjp=partials(lambda _out, x: exp(x)), at={0.0: 0.0, -inf: -1.0, inf: inf})
 LOG = core("log", 1, FLOATING, same, "Natural logarithm.", cost=10, precision=FULL, vjp=partials(lambda _out, x: 1 / x), at={1.0: 0.0, 0.0: -inf, -1.0: nan})
 LOG1P = core("log1p", 1, FLOATING, same, "log(1 + x), accurate near zero.", cost=12, precision=FULL, vjp=partials(lambda _out, x: 1 / (1 + x)), at={0.0: 0.0, -1.0: -inf, -2.0: nan})
@@ -187,7 +187,7 @@ row("gelu", FLOAT, same, lambda x: x * 0.5 * (1 + erf(x * sqrt_of(0.5))), "x tim
 row("deg2rad", FLOAT, same, lambda x: x * (pi / 180), "Angles in degrees, given in radians.", at={0.0: 0.0, inf: inf})
 row("rad2deg", FLOAT, same, lambda x: x * (180 / pi), "Angles in radians, given in degrees.", at={0.0: 0.0, inf: inf})
 row("heaviside", FLOAT, same, lambda x, at_zero: where(equal(x, 0), at_zero, where(x < 0, 0, where(x > 0, 1, x))), "Step function: 0 below zero, 1 above, the second operand at zero.", at={(-2.0, 0.5): 0.0, (0.0, 0.5): 0.5, (2.0, 0.5): 1.0, (nan, 0.5): nan})
-row("sinc", FLOAT, same, lambda x: where(equal(x, 0), 1, sin(x * pi) / (x * pi)), "sin(pi x) / (pi x), and 1 at zero.", vjp=partials(sinc_slope), at={0.0: 1.0})
+row("sinc", FLOATING, same, lambda x: where(equal(x, 0), 1, sin(x * pi) / (x * pi)), "sin(pi x) / (pi x), and 1 at zero.", vjp=partials(sinc_slope), at={0.0: 1.0})
 row("isposinf", FLOAT, boolean, lambda x: equal(x, inf), "Whether elements are positive infinity.", at={inf: True, -inf: False})
 row("isneginf", FLOAT, boolean, lambda x: equal(x, -inf), "Whether elements are negative infinity.", at={-inf: True, inf: False})
 

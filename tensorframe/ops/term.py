@@ -174,6 +174,7 @@ class Term:
 
 
 exp = _operator("exp")
+exp2 = _function("exp2")
 expm1 = _function("expm1")
 log = _operator("log")
 log2 = _function("log2")

@@ -170,7 +170,18 @@ def test_powers_lose_as_many_units_as_their_exponent_of_e_is_large(dtype):
             assert error(one, mpmath.exp(exponent), dtype) < 3 + 3 * abs(exponent)
 
 
-UNARY = "abs square sqrt sign reciprocal exp expm1 log log2 log10 log1p "
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_two_lose_no_more_than_their_angle_is_rounded(dtype):
+    info = np.finfo(dtype)
+    ends = [float(info.maxexp), float(info.maxexp + info.nmant), float(info.minexp), 0.5, -3.25]
+    numbers = with_dtype(np.array([complex(x, y) for x in ends for y in (0, 1e-9, 0.7, -9)]), dtype)
+    found = run(exponential.exp2, numbers)
+    with mpmath.workprec(200):
+        for one, z in zip(found.tolist(), numbers.tolist(), strict=True):
+            assert error(one, mpmath.mpf(2) ** mpmath.mpc(z), dtype) < 2.5 + abs(z.imag), z
+
+
+UNARY = "abs square sqrt sign reciprocal exp exp2 expm1 log log2 log10 log1p "
 UNARY += "sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh"
 
 

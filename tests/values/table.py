@@ -16,6 +16,7 @@ from tests.values.algebra import FFT, LINALG, PRODUCTS, RANGES
 from tests.values.along_axes import CALCULUS, ELEMENTS, REDUCTIONS
 from tests.values.arrangement import MOVEMENT, ORDER
 from tests.values.cases import Case
+from tests.values.complex_numbers import COMPLEX_NUMBERS
 from tests.values.special import Array
 
 TABLE: dict[str, list[Case]] = {
@@ -29,6 +30,7 @@ TABLE: dict[str, list[Case]] = {
     **FFT,
     **RANGES,
 }
+TABLE |= {name: [*TABLE.get(name, []), *cases] for name, cases in COMPLEX_NUMBERS.items()}
 
 # functions that tests/numpy_names calls with every argument of NumPy's
 NUMPYS = sorted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
@@ -10,10 +9,9 @@ from typing import Any, Literal
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, DTypeLike, as_dtype, int64
-from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
-from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.dispatch import SEQUENCES, apply, placed, recorded
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operands import (
@@ -23,7 +21,6 @@ from tensorframe.frontend.operands import (
     floating,
     number,
     operand,
-    promoted,
     reshaped,
 )
 from tensorframe.frontend.parameters import count
@@ -33,19 +30,14 @@ from tensorframe.graph.holding import default_on, holds, require
 from tensorframe.graph.shape import as_shape, broadcast, check_size, normalize_axis
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.elementwise import (
-    ABS,
     ADD,
     EQUAL,
-    EXP,
     FLOOR,
-    LOG10,
     MULTIPLY,
-    POW,
-    SIGN,
     WHERE,
 )
 
-__all__ = ["arange", "fromfunction", "geomspace", "indices", "linspace", "logspace", "meshgrid"]
+__all__ = ["arange", "fromfunction", "indices", "linspace", "meshgrid"]
 
 
 def counted(size: int, start: Any, step: Any, dtype: DType, device: Device) -> Tensor:
@@ -91,16 +83,16 @@ def arange(
         return counted(size, *_fitted(first, by, size, target), target, place)
     # fractions add up before they are dropped; complex numbers have a real part only
     work = target if target in FLOAT else dtypes.promote(dtypes.float64, dtypes.real_of(target))
-    steps = counted(size, float(first), float(by), work, _holder(place, work))
-    return _delivered(converted(steps, target), place)
+    steps = counted(size, float(first), float(by), work, holder_of(place, work))
+    return placed_on(converted(steps, target), place)
 
 
-def _holder(device: Device, dtype: DType) -> Device:
+def holder_of(device: Device, dtype: DType) -> Device:
     """Return where a range of `dtype` is computed that ends up on `device`."""
     return device if holds(device, dtype) else CPU
 
 
-def _delivered(steps: Tensor, device: Device) -> Tensor:
+def placed_on(steps: Tensor, device: Device) -> Tensor:
     """Return a range where the user wants it."""
     return steps if steps.device is device else Tensor(placed(steps.node, device))
 
@@ -174,9 +166,9 @@ def linspace(
     target = default_on(place, default) if dtype is None else as_dtype(dtype)
     require("linspace", place, target)
     work = target if target in FLOATING else dtypes.promote(default, dtypes.float64)
-    steps = _spaced(first, last, size, endpoint, work, _holder(place, work))
+    steps = _spaced(first, last, size, endpoint, work, holder_of(place, work))
     steps = converted(steps if work == target else apply(FLOOR, steps), target)
-    return _delivered(steps, place)
+    return placed_on(steps, place)
 
 
 def has_axes(*values: Any) -> bool:
@@ -250,137 +242,14 @@ def ending(steps: Tensor, last: Any, index: int = -1) -> Tensor:
     return apply(WHERE, apply(EQUAL, positions(size, steps.device), index % size), last, steps)
 
 
-def logspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: bool = True,
-    base: ArrayLike = 10.0,
-    dtype: DTypeLike | None = None,
-    axis: int = 0,
-    *,
-    device: OnDevice = None,
-) -> Tensor:
-    """Return `base` to the power of `num` evenly spaced exponents from `start` to `stop`. Computed in float64.
-
-    Ends and base that are tensors broadcast; the powers stand along the new axis `axis`.
-
-    >>> tfr.logspace(0, 2, 3).tolist()
-    [1.0, 10.0, 100.0]
-    """
-    place = resolve_device(device)
-    target = default_real("logspace", dtype, place)
-    wide = _holder(place, dtypes.float64)
-    if has_axes(start, stop, base):
-        start, stop, base = promoted(start, stop, base)
-        start = expanded(start, broadcast("logspace", start.shape, base.shape))
-        base = with_new_axis("logspace", base, axis, start, stop)
-    else:
-        base = number("logspace", base)
-    exponents = linspace(start, stop, num, endpoint, False, dtypes.float64, axis, device=wide)
-    powers = apply(POW, base, exponents)
-    return _delivered(converted(powers, target), place)
-
-
-def with_new_axis(name: str, value: Tensor, axis: int, *others: Tensor) -> Tensor:
-    """Return a tensor in the shape that it broadcasts to with others, with an axis of size 1 at a place among these."""
-    shape = broadcast(name, value.shape, *[other.shape for other in others])
-    place = normalize_axis(name, axis, len(shape) + 1)
-    return reshaped(expanded(value, shape), (*shape[:place], 1, *shape[place:]))
-
-
-def geomspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: DTypeLike | None = None,
-    axis: int = 0,
-    *,
-    device: OnDevice = None,
-) -> Tensor:
-    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
-
-    Neither end is zero, and real ones have one sign, else ArgumentError; between complex ones lies a spiral. Computed
-    in float64, as powers of ten: the ends are exact, and so are powers of ten between them. Ends that are tensors
-    broadcast; the numbers between them stand along the new axis `axis`.
-
-    >>> tfr.geomspace(1, 1000, 4).tolist()
-    [1.0, 10.0, 100.0, 1000.0]
-    """
-    if has_axes(start, stop):
-        return _geometric(start, stop, num, endpoint, dtype, axis, device)
-    first, last = number("geomspace", start), number("geomspace", stop)
-    if isinstance(first, complex) or isinstance(last, complex):
-        return _spiral(complex(first), complex(last), num, endpoint, dtype, device)
-    first, last = float(first), float(last)
-    if 0.0 in (first, last) or first * math.copysign(1.0, last) < 0:
-        raise ArgumentError(f"geomspace: from {first} to {last} there is no geometric sequence")
-    last = math.nan if math.isnan(first) else last
-    sign = math.copysign(1.0, first)
-    ends = (math.log10(abs(first)), math.log10(abs(last)))
-    place = resolve_device(device)
-    target = default_real("geomspace", dtype, place)
-    wide = _holder(place, dtypes.float64)
-    exponents = linspace(*ends, num, endpoint, dtype=dtypes.float64, device=wide)
-    powers = apply(MULTIPLY, apply(POW, 10.0, exponents), sign)
-    if endpoint and num > 1:
-        powers = ending(powers, last)
-    return _delivered(converted(ending(powers, first, index=0), target), place)
-
-
-def _geometric(
-    start: Any,
-    stop: Any,
-    num: int,
-    endpoint: bool,
-    dtype: DTypeLike | None,
-    axis: int,
-    device: OnDevice,
-) -> Tensor:
-    """Return geometric sequences between the elements of tensors, along a new axis."""
-    first, last = floating(start, stop)
-    sign: Any = with_new_axis("geomspace", apply(SIGN, first), axis, last)
-    low, high = (apply(LOG10, apply(ABS, end)) for end in (first, last))
-    exponents = linspace(low, high, num, endpoint, axis=axis, device=device)
-    powers: Tensor = sign * apply(POW, 10.0, exponents)
-    return powers if dtype is None else converted(powers, as_dtype(dtype))
-
-
-def _spiral(
-    first: complex,
-    last: complex,
-    num: int,
-    endpoint: bool,
-    dtype: DTypeLike | None,
-    device: OnDevice,
-) -> Tensor:
-    """Return a geometric sequence between complex ends: radius and angle grow at constant rates."""
-    if 0 in (first, last):
-        raise ArgumentError(f"geomspace: from {first} to {last} there is no geometric sequence")
-    target = dtypes.default_complex() if dtype is None else as_dtype(dtype)
-    place = resolve_device(device)
-    wide = _holder(place, dtypes.complex128)
-    # the direction of the first end is taken out, as in NumPy: the angle between both is below half a turn
-    direction = first / abs(first)
-    exponents: Any = linspace(0.0, 1.0, num, endpoint, dtype=dtypes.float64, device=wide)
-    angle = cmath.phase(last / direction)
-    low, high = math.log10(abs(first)), math.log10(abs(last))
-    radius: Any = apply(POW, 10.0, low + exponents * (high - low))
-    turned: Any = apply(EXP, exponents * complex(0.0, angle))
-    steps = radius * turned * direction
-    if endpoint and num > 1:
-        steps = ending(steps, last)
-    return _delivered(converted(ending(steps, first, index=0), target), place)
-
-
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
 ) -> tuple[Tensor, ...]:
     """Return one tensor per vector: its elements along the vector's own axis, repeated along the others.
 
-    Axis i belongs to vector i with `indexing="ij"`; the first two change places with "xy". With `sparse` the other
-    axes have size 1. `copy` is NumPy's: tensors never see what happens to others.
+    Tensors of more axes count as vectors of their elements in C order. Axis i belongs to vector i with `indexing="ij"`;
+    the first two change places with "xy". With `sparse` the other axes have size 1. `copy` is NumPy's: tensors
+    never see what happens to others.
 
     >>> x, y = tfr.meshgrid(tfr.asarray([1, 2, 3]), tfr.asarray([4, 5]))
     >>> x.tolist(), y.tolist()
@@ -395,8 +264,6 @@ def meshgrid(
         order[:2] = order[:2][::-1]
     grid = []
     for vector, axis in zip(vectors, order, strict=True):
-        if vector.ndim > 1:
-            raise ShapeError(f"meshgrid: takes vectors, got shape {vector.shape}")
         shape = [1] * len(vectors)
         shape[axis] = vector.size
         grid.append(reshaped(vector, tuple(shape)))

@@ -114,7 +114,7 @@ def tri(
 
 
 def tril(m: ArrayLike, k: int = 0) -> Tensor:
-    """Return matrices with zeros above the diagonal `k` columns right of the main one.
+    """Return matrices with zeros above the diagonal `k` columns right of the main one; of a vector, as every row.
 
     >>> tfr.tril(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[1, 0], [3, 4]]
@@ -124,13 +124,14 @@ def tril(m: ArrayLike, k: int = 0) -> Tensor:
 
 def _kept_where(op: Op, name: str, x: Any, k: int) -> Tensor:
     tensor = operand(x)
-    need_axes(name, tensor, 2)
-    kept = compared(op, tensor.shape[-2:], k, tensor.device)
+    need_axes(name, tensor, 1)
+    sides = tensor.shape[-2:] if tensor.ndim > 1 else tensor.shape * 2  # a vector is every row
+    kept = compared(op, sides, k, tensor.device)
     return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
 def triu(m: ArrayLike, k: int = 0) -> Tensor:
-    """Return matrices with zeros below the diagonal `k` columns right of the main one.
+    """Return matrices with zeros below the diagonal `k` columns right of the main one; of a vector, as every row.
 
     >>> tfr.triu(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[1, 2], [0, 4]]

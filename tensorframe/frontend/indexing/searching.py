@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from tensorframe.dtypes import BITWISE, BOOL, INTEGER, bool_, int64
+from tensorframe.dtypes import BITWISE, BOOL, COMPLEX, INTEGER, bool_, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import (
@@ -262,4 +262,8 @@ def searchsorted(
                 f"got {sorter.dtype} of shape {sorter.shape}"
             )
         inputs.append(converted(sorter, int64))
+    if a.dtype in COMPLEX:
+        from tensorframe.frontend.ordering.lexicographic import places_among_complex
+
+        return places_among_complex(*inputs, side=side)
     return call(SEARCHSORTED, *inputs, attrs=(side,))

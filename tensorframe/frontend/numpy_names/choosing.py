@@ -235,7 +235,7 @@ def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
         _written(np.putmask, a, mask, values)
         return
     chosen = reshaped(_mask("putmask", mask, a), a.shape)
-    given = flattened(cast_into(values, a.dtype))
+    given = _values_for("putmask", values, a)
     if not given.size:
         return
     a._rebind(apply(WHERE, chosen, resize(given, a.shape), a).to_device(a.device).node)
@@ -253,13 +253,20 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
         _written(np.place, arr, mask, vals)
         return
     chosen = _mask("place", mask, arr)
-    given = flattened(cast_into(vals, arr.dtype))
+    given = _values_for("place", vals, arr)
     if not given.size:
         raise ArgumentError("place: there are no values to put in")
     number: Any = cumulative_sum(converted(chosen, as_dtype("int64")), axis=0) - 1
     values = take(given, apply(REMAINDER, number, given.size))
     result = apply(WHERE, chosen, values, flattened(operand(arr)))
     arr._rebind(reshaped(result, arr.shape).to_device(arr.device).node)
+
+
+def _values_for(name: str, values: Any, target: Tensor) -> Tensor:
+    """Return values in the dtype of the tensor that they are put into; tensors lose no kind of number, as in NumPy."""
+    if isinstance(values, Tensor | np.ndarray):
+        raise_unless_allowed(name, operand(values).dtype, target.dtype, "same_kind")
+    return flattened(cast_into(values, target.dtype))
 
 
 def _mask(name: str, mask: Any, target: Tensor) -> Tensor:

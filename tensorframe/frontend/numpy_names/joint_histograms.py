@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.indexing.searching import searchsorted
@@ -66,7 +66,10 @@ def histogramdd(
     places, inside = _places(columns, edges)
     # as precise as the edges: counts are divided by the volumes between these
     precision = dtypes.promote(dtypes.default_float(), *[edge.dtype for edge in edges])
-    mass = converted(operand(1.0 if weights is None else weights), precision)
+    mass = operand(1.0 if weights is None else weights)
+    if mass.dtype in dtypes.COMPLEX:
+        raise DTypeError(f"histogramdd: weights are real numbers, got {mass.dtype}")
+    mass = converted(mass, precision)
     if mass.ndim and mass.shape != (count,):
         raise ShapeError(f"histogramdd: weights of shape {mass.shape} for {count} points")
     each = apply(WHERE, inside, mass, 0.0)

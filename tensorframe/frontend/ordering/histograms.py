@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tensorframe.dtypes import BITWISE, BOOL, FLOATING, float64, int64
+from tensorframe.dtypes import BITWISE, BOOL, COMPLEX, FLOATING, float64, int64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call, data_node
@@ -105,6 +105,9 @@ def histogram_bin_edges(
 
 def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, bool]:
     """Return the edges, and whether they are equally far apart."""
+    if x.dtype in COMPLEX:
+        hints = ("x.real", "abs(x)", "tfr.histogram2d(x.real, x.imag)")
+        raise DTypeError("histogram: bins hold real numbers, got complex ones", suggestions=hints)
     if isinstance(bins, str):
         if weights is not None:
             raise ArgumentError(f"histogram: the rule {bins!r} does not know weights")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from tensorframe.dtypes import COMPLEX, complex_of, float_of
+from typing import Any
+
+from tensorframe.dtypes import COMPLEX, complex_of, float_of, int64
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.searching import take_along_axis
 from tensorframe.frontend.manipulation.joining import unstack
-from tensorframe.frontend.operands import converted, operand
+from tensorframe.frontend.manipulation.views import part_of
+from tensorframe.frontend.operands import converted, operand, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
 from tensorframe.frontend.parameters import items
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.elementwise import IMAG, ISNAN, REAL_PART, WHERE
+from tensorframe.ops.movement import CONCAT
+from tensorframe.ops.reduction import CUMULATIVE_SUM
 from tensorframe.ops.sorting import ARGSORT
 
 __all__ = ["lexsort", "sort_complex"]
@@ -66,6 +71,24 @@ def order_of_complex(x: Tensor, axis: int, descending: bool) -> Tensor:
 def sorted_complex(x: Tensor, axis: int, descending: bool) -> Tensor:
     """Return complex elements in order along an axis."""
     return take_along_axis(x, order_of_complex(x, axis, descending), axis)
+
+
+def places_among_complex(
+    a: Tensor, v: Tensor, sorter: Tensor | None = None, *, side: str
+) -> Tensor:
+    """Return where to insert complex values into a sorted vector, beside equal elements on one side of these.
+
+    Both are put in order together: before each value lie as many elements of the vector as its place is. What is equal
+    keeps its order, so that values come first in it, or last.
+    """
+    vector = a if sorter is None else take_along_axis(a, sorter, 0)
+    values, is_left = reshaped(v, (v.size,)), side == "left"
+    parts = [values, vector] if is_left else [vector, values]
+    order = order_of_complex(call(CONCAT, *parts, attrs=(0,)), 0, False)
+    is_element: Any = order >= v.size if is_left else order < a.size
+    before = call(CUMULATIVE_SUM, converted(is_element, int64), attrs=(0,))
+    at_each = take_along_axis(before, argsort(order), 0)
+    return reshaped(part_of(at_each, 0, 0 if is_left else a.size, v.size), v.shape)
 
 
 def sort_complex(a: ArrayLike) -> Tensor:

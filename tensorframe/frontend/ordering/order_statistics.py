@@ -31,6 +31,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
 from tensorframe.ops.elementwise import (
     EQUAL,
+    FLOOR_DIVIDE,
     ISFINITE,
     ISNAN,
     LOGICAL_NOT,
@@ -102,7 +103,7 @@ def nanmedian(
     2.0
     """
     del overwrite_input
-    result = _or_nan("nanmedian", a, 0.5, axis, keepdims, "linear", _without_nan)
+    result = _or_nan("nanmedian", a, 0.5, axis, keepdims, "linear", _without_nan_of_any)
     return delivered("nanmedian", result, out)
 
 
@@ -405,13 +406,37 @@ def _whole_of_any(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     """Return quantiles of lines of real numbers, or means of the middle ones of complex ones, which are sorted."""
     if lines.dtype not in COMPLEX:
         return _whole(lines, shares, method)
-    ordered: Any = sort(lines)
+    ordered = sort(lines)
     size = lines.shape[-1]
     low, high = (
         part_of(ordered, lines.ndim - 1, place, 1) for place in ((size - 1) // 2, size // 2)
     )
     last = part_of(ordered, lines.ndim - 1, size - 1, 1)  # NaN counts as the largest
-    return apply(WHERE, apply(ISNAN, last), last, (low + high) / 2)
+    return apply(WHERE, apply(ISNAN, last), last, _halfway(low, high))
+
+
+def _without_nan_of_any(lines: Tensor, shares: Shares, method: Method) -> Tensor:
+    """Return quantiles of the real numbers that are not NaN, or the mean of the middle ones of complex ones."""
+    if lines.dtype not in COMPLEX:
+        return _without_nan(lines, shares, method)
+    axis = lines.ndim - 1
+    count, last = _present(lines)
+    below, above = (apply(FLOOR_DIVIDE, number, 2) for number in (last, count))
+    ordered = sort(lines)  # NaN comes last, and first where there is nothing else
+    low, high = (call(TAKE_ALONG_AXIS, ordered, place, attrs=(axis,)) for place in (below, above))
+    return _halfway(low, high)
+
+
+def _halfway(low: Any, high: Any) -> Tensor:
+    middle: Tensor = (low + high) / 2
+    return middle
+
+
+def _present(lines: Tensor) -> tuple[Tensor, Tensor]:
+    """Return how many elements of each line are not NaN, and the place of the last of them in order, 0 if none is."""
+    present = converted(apply(LOGICAL_NOT, apply(ISNAN, lines)), int64)
+    count = call(SUM, present, attrs=((lines.ndim - 1,), True))
+    return count, apply(MAXIMUM, count - 1, 0)
 
 
 def _partitioned(lines: Tensor, below: Array, above: Array) -> Tensor:
@@ -428,10 +453,8 @@ def _without_nan(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     """Return quantiles of the elements that are not NaN, which counts as larger than these."""
     if lines.dtype not in FLOAT:
         return _whole(lines, shares, method)
-    present = converted(apply(LOGICAL_NOT, apply(ISNAN, lines)), int64)
-    count = call(SUM, present, attrs=((lines.ndim - 1,), True))
     # lines of NaN alone have nothing to pick from: their first element, NaN, is the answer
-    last = converted(apply(MAXIMUM, count - 1, 0), float64)
+    last = converted(_present(lines)[1], float64)
     below, above, weight = method(shares, last)
     low, high = _selected(lines, _places(below), _places(above))
     return _between(low, high, weight)

@@ -6,9 +6,10 @@ a smaller number, and the sine multiplied by the constants that make up for it.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-from tensorframe.dtypes import float32, float64
+from tensorframe.dtypes import DType, float32, float64
 from tensorframe.ops import term as real
 from tensorframe.ops.term import (
     Term,
@@ -42,11 +43,16 @@ STEPS = {
     float32: Steps(88.0, 120.0, 53.5625, 1.8276716974817657e23, 10.0),
     float64: Steps(709.0, 1000.0, 375.5, 1.1955781094135035e163, 22.0),
 }
+# the same of powers of two, whose `factor` is exact
+BINARY_STEPS = {
+    float32: Steps(127.0, 173.0, 77.0, 2.0**77, math.inf),
+    float64: Steps(1023.0, 1443.0, 542.0, 2.0**542, math.inf),
+}
 
 
-def _lowered(x: Term) -> tuple[Term, Term, Term]:
+def _lowered(x: Term, table: dict[DType, Steps] = STEPS) -> tuple[Term, Term, Term]:
     """Return y, f and g for which exp(x) = f * exp(y) * g, and exp(y) does not overflow before exp(x) * 5e-324 does."""
-    steps = STEPS[x.dtype]
+    steps = table[x.dtype]
     high, higher = x > steps.first, x > steps.second
     lowered = where(high, where(higher, x - 2 * steps.step, x - steps.step), x)
     return lowered, where(high, steps.factor, 1.0), where(higher, steps.factor, 1.0)
@@ -60,7 +66,17 @@ def _wild(y: Term) -> Term:
 def exp(x: Term, y: Term) -> Pair:
     """Return the parts of e^x cis(y), where cis(y) is cos(y) + i sin(y). Largest error: 1.7 ULP."""
     lowered, first, second = _lowered(x)
-    size = real.exp(lowered)
+    return _turned(x, y, real.exp(lowered), first, second)
+
+
+def exp2(x: Term, y: Term) -> Pair:
+    """Return the parts of 2^x cis(y log(2)). Largest error: 2 ULP, and the angle's own rounding."""
+    lowered, first, second = _lowered(x, BINARY_STEPS)
+    return _turned(x, y * math.log(2), real.exp2(lowered), first, second)
+
+
+def _turned(x: Term, y: Term, size: Term, first: Term, second: Term) -> Pair:
+    """Return the parts of first * size * second * cis(y), of which the size is an exponential of x."""
     # an infinity, or zero, in no direction
     nowhere = logical_and(isinf(x), _wild(y))
     cosine = where(nowhere, 1.0, real.cos(y))

@@ -17,6 +17,7 @@ FORMULAS: Mapping[Op, Callable[..., Pair]] = {
     row.SQRT: algebraic.sqrt,
     row.SIGN: algebraic.sign,
     row.EXP: exponential.exp,
+    row.EXP2: exponential.exp2,
     row.EXPM1: exponential.expm1,
     row.SIN: exponential.sin,
     row.COS: exponential.cos,
