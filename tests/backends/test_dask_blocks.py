@@ -116,6 +116,32 @@ def test_tasks_of(name):
         np.testing.assert_allclose(result.numpy(), other.numpy(), rtol=2e-5, atol=2e-4)
 
 
+@pytest.mark.parametrize(
+    "functions",
+    [
+        (lambda x: x * 2, lambda x: x.T * 3),
+        (lambda x: x.T + 1, lambda x: x * 3, lambda x: x[::-1] - x.T, lambda x: x + 2),
+        (lambda x: x[8:] * 2, lambda x: x[:-8] * 3),
+        (tfr.exp, lambda x: tfr.roll(x, 5, axis=0) - x),
+        (lambda x: x.sum(axis=0), lambda x: x.T.max(axis=1), lambda x: x.T.sum(axis=0) + x[0]),
+    ],
+)
+@pytest.mark.parametrize("chunks", [(16, 16), (5, 64), (64, 7)], ids=str)
+def test_results_that_need_other_blocks_of_an_operand(functions, chunks):
+    values, x = array((64, 64), chunks, "float64")
+    results = [function(x) for function in functions]
+    tfr.compute(*results)
+    for function, result in zip(functions, results, strict=True):
+        expected = function(tfr.asarray(values, device="cpu")).numpy()
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
+
+
+def test_results_of_two_operands_share_tasks():
+    _, x = array((64, 64), (16, 16))
+    _, y = array((64, 64), (16, 16), seed=1)
+    assert len(tasks_of(lambda x, y: (tfr.exp(x) * y, tfr.sin(y) * x), x, y)) <= 3 * 16
+
+
 def test_all_of_a_plan_runs_once():
     _, x = array((64, 64), SQUARES)
     y = w1(x)

@@ -6,14 +6,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tensorframe.backends.dask.arrays import Array, Chunks, cut
-from tensorframe.backends.dask.blocks import can_be_cut, needed_along, shifts
+from tensorframe.backends.dask.blocks import can_be_cut, needed_along, needs_of, shifts
 from tensorframe.graph.region import Region
-from tensorframe.schedule.blocks import Interval
+from tensorframe.schedule.blocks import Interval, whole
 
 # Blocks along an axis from which windows that only shift are counted rather than found one by one.
 _MANY = 8
@@ -189,6 +189,52 @@ def _many_spans(bounds: list[int], windows: Sequence[Interval]) -> tuple[Span, .
     counts = np.where(ends[:, 1] > ends[:, 0], last - first + 1, 0)
     columns = (first.tolist(), counts.tolist(), edges[first].tolist())
     return tuple([Span(*column) for column in zip(*columns, strict=True)])
+
+
+def seen_alike(region: Region, grid: Grid, inputs: Sequence[Any]) -> tuple[list[int], Grid]:
+    """Return which outputs, by their places, need the same blocks of inputs as the first one, and their common grid.
+
+    An input that only one of them reads does not tell them apart: `x` and `x.T` are, `x` and `y` are not.
+    """
+    if len(region.outputs) == 1:
+        return [0], grid
+    shared: _SpansByInput = {}
+    alike = []
+    for place, value in enumerate(region.outputs):
+        own = _spans_by_input(region, value, grid, inputs)
+        if all(shared.get(number, spans) == spans for number, spans in own.items()):
+            shared.update(own)
+            alike.append(place)
+    axes = [
+        axis._replace(
+            spans={
+                (number, place): spans
+                for number, by_axis in shared.items()
+                for place, spans in by_axis[which].items()
+            }
+        )
+        for which, axis in enumerate(grid.axes)
+    ]
+    return alike, Grid(tuple(axes))
+
+
+# by input, for each axis of the result: the spans along axes of the input that go along with it
+_SpansByInput: TypeAlias = dict[int, list[dict[int, tuple[Span, ...]]]]
+
+
+def _spans_by_input(region: Region, value: int, grid: Grid, inputs: Sequence[Any]) -> _SpansByInput:
+    """Return the spans that a value needs of each input that it reads."""
+    needs = needs_of(region, {value: whole(region.shape_of(value))})
+    assert needs is not None, "the region is made of blocks"
+    axes = [_axis(region, value, axis, own.sizes, inputs) for axis, own in enumerate(grid.axes)]
+    return {
+        number: [
+            {place: spans for (other, place), spans in axis.spans.items() if other == number}
+            for axis in axes
+        ]
+        for number in range(len(region.inputs))
+        if number in needs.blocks
+    }
 
 
 def everything(array: Array) -> tuple[Span, ...]:

@@ -20,7 +20,7 @@ from tensorframe.backends.dask.arrays import (
     single,
 )
 from tensorframe.backends.dask.blocks import ancestors, making, needs_of, read_apart
-from tensorframe.backends.dask.grids import grid_of, in_better_blocks
+from tensorframe.backends.dask.grids import grid_of, in_better_blocks, seen_alike
 from tensorframe.backends.dask.groups import groups_in, live
 from tensorframe.backends.dask.layers import in_blocks_of, is_number
 from tensorframe.backends.dask.matrices import decomposed
@@ -97,7 +97,7 @@ def _product(
 def _together(
     region: Region, values: Sequence[int], given: dict[int, Any], limit: int
 ) -> list[Array]:
-    """Return values of one shape, each block of which is made with those of the others."""
+    """Return values of one shape, each block of which is made with those of the others that read the same blocks."""
     own, takes = making(region, values, tuple(given))
     result = own.outputs[0]
     if needs_of(own, {result: everything(own.shape_of(result))}) is None:
@@ -106,7 +106,15 @@ def _together(
     arrays = [given[takes[source]] for source in sources]
     grid = grid_of(own, own.outputs[0], arrays, limit)
     grid, arrays = in_better_blocks(own, own.outputs[0], grid, arrays)
-    return in_blocks_of(own, own.outputs, grid, arrays)
+    alike, grid = seen_alike(own, grid, arrays)
+    if len(alike) == len(values):
+        return in_blocks_of(own, own.outputs, grid, arrays)
+    others = [place for place in range(len(values)) if place not in alike]
+    made: dict[int, Array] = {}
+    for places in (alike, others):
+        results = _together(region, [values[place] for place in places], given, limit)
+        made.update(zip(places, results, strict=True))
+    return [made[place] for place in range(len(values))]
 
 
 def _is_small(region: Region, inputs: Sequence[Any], limit: int) -> bool:
