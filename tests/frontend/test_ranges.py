@@ -132,8 +132,14 @@ def test_meshgrid_matches_numpy(count, sparse, indexing):
 def test_meshgrid_says_what_it_cannot_do():
     with pytest.raises(ArgumentError, match="indexing"):
         tfr.meshgrid(tfr.arange(2), indexing="yx")
-    with pytest.raises(ShapeError, match="vectors"):
-        tfr.meshgrid(tfr.zeros((2, 2)))
+
+
+def test_meshgrid_takes_the_elements_of_matrices():
+    matrix, vector = np.arange(6).reshape(2, 3), np.arange(2)
+    for ours, numpys in zip(
+        tfr.meshgrid(tfr.asarray(matrix), vector), np.meshgrid(matrix, vector), strict=True
+    ):
+        same(ours, numpys)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 0, 3)])
@@ -189,7 +195,9 @@ def test_diagonals_match_numpy(k):
     with pytest.raises(ShapeError, match="diag"):
         tfr.diag(tfr.zeros((2, 2, 2)))
     with pytest.raises(ShapeError, match="tril"):
-        tfr.tril(tfr.zeros(3))
+        tfr.tril(tfr.zeros(()))
+    for function in ("tril", "triu"):
+        same(getattr(tfr, function)(tfr.asarray(vector), k), getattr(np, function)(vector, k))
 
 
 @pytest.mark.parametrize("k", [2**64, -(2**64), 2**63 - 1, -(2**63)])
