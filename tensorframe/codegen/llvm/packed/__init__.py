@@ -40,7 +40,10 @@ def print_packed(target: Target, layout: str, dtype: DType) -> str:
         for vectors in range(1, wide + 1)
         for rows in heights
     ]
-    gathers = [spelled(block.GATHER, words | {"ROWS": str(rows)}) for rows in heights]
+    gathers = [
+        spelled(block.GATHER, words | {"ROWS": str(rows), "TILE": str(rows * size)})
+        for rows in heights
+    ]
     return module(
         target,
         layout,

@@ -5,18 +5,30 @@ from __future__ import annotations
 from tensorframe.codegen.llvm.packed.words import spelled
 
 # Rows of a left factor that lie beside each other, as a column of a tile has them: terms that are far apart come from
-# the second level of cache, and would for each panel.
+# the second level of cache, and would for each panel. All rows of a term are read in one go, as they share lines, which
+# are gone from the nearest cache when the next rows want them: what lies so far apart falls into few of its places.
 GATHER = """\
-define internal void @gather_`ROWS`(ptr %left, i64 %step, i64 %count, ptr %target) noinline {
+define internal void @gather_`ROWS`(ptr %left, i64 %step, i64 %count, ptr %target, i64 %tiles) noinline {
 entry:
+  %apart = mul i64 %count, `TILE`
   br label %next
 next:
-  %i = phi i64 [0, %entry], [%after, %next]
+  %i = phi i64 [0, %entry], [%after, %done]
   %by = mul i64 %i, %step
   %from = getelementptr i8, ptr %left, i64 %by
-  %value = load <`ROWS` x `SCALAR`>, ptr %from, align `SIZE`
   %to = getelementptr [`ROWS` x `SCALAR`], ptr %target, i64 %i
-  store <`ROWS` x `SCALAR`> %value, ptr %to, align `SIZE`
+  br label %tile
+tile:
+  %t = phi i64 [0, %next], [%t_after, %tile]
+  %there = phi ptr [%to, %next], [%there_after, %tile]
+  %here = getelementptr [`ROWS` x `SCALAR`], ptr %from, i64 %t
+  %value = load <`ROWS` x `SCALAR`>, ptr %here, align `SIZE`
+  store <`ROWS` x `SCALAR`> %value, ptr %there, align `SIZE`
+  %there_after = getelementptr i8, ptr %there, i64 %apart
+  %t_after = add nuw i64 %t, 1
+  %more_tiles = icmp ult i64 %t_after, %tiles
+  br i1 %more_tiles, label %tile, label %done
+done:
   %after = add nuw i64 %i, 1
   %more = icmp ult i64 %after, %count
   br i1 %more, label %next, label %exit
@@ -126,6 +138,12 @@ _ASKED = """\
   %ahead`H`_`W` = extractvalue {ptr, i64} %asked`H`_`W`, 0
   %line_step`H`_`W` = extractvalue {ptr, i64} %asked`H`_`W`, 1"""
 
+# as many tiles of a height as there are rows for
+_GATHERED = """\
+  %tiles_`H` = udiv i64 %g_left, `H`
+  %gathered_`H` = mul i64 %tiles_`H`, `H`
+  call void @gather_`H`(ptr %g_from, i64 %term_step, i64 %some, ptr %g_to, i64 %tiles_`H`)"""
+
 _WIDE = {"ASKED": _ASKED, "AHEAD": "%ahead`H`_`W`", "LINE_STEP": "%line_step`H`_`W`"}
 _NARROW = {"ASKED": "", "AHEAD": "%tile_left`W`", "LINE_STEP": "0"}
 
@@ -133,8 +151,9 @@ _NARROW = {"ASKED": "", "AHEAD": "%tile_left`W`", "LINE_STEP": "0"}
 def block(words: dict[str, str], heights: list[int], wide: int) -> str:
     """Return the function that makes a block, from the tallest tiles to those of one row."""
     size = int(words["SIZE"])
-    gather = "  call void @gather_`H`(ptr %g_from, i64 %term_step, i64 %some, ptr %g_to)"
-    gathers, taken = _by_height(heights, "g", "%g_left", "gathering_end", gather, words)
+    gathers, taken = _by_height(
+        heights, "g", "%g_left", "gathering_end", _GATHERED, words, rows="%gathered_`H`"
+    )
     widths = []
     for width in range(1, wide + 1):
         own = words | {"W": str(width)}
@@ -161,8 +180,9 @@ def _by_height(
     call: str,
     words: dict[str, str],
     steps: dict[int, dict[str, str]] | None = None,
+    rows: str = "`H`",
 ) -> tuple[str, str]:
-    """Return the branches to the tallest of the heights that `left` rows have room for, and where each comes from."""
+    """Return the branches to the tallest of the heights that `left` rows have room for, and how many `rows` each takes."""
     lines = []
     for height, lower in zip(heights, [*heights[1:], 0], strict=True):
         label = f"{name}_{height}"
@@ -177,5 +197,7 @@ def _by_height(
         lines += [f"do_{label}:", spelled(call, own), f"  br label %{end}"]
         if lower:
             lines.append(f"below_{label}:")
-    taken = ", ".join(f"[{height}, %do_{name}_{height}]" for height in heights)
+    taken = ", ".join(
+        spelled(f"[{rows}, %do_{name}_`H`]", {"H": str(height)}) for height in heights
+    )
     return "\n".join(lines), taken
