@@ -182,7 +182,7 @@ def _by_height(
     steps: dict[int, dict[str, str]] | None = None,
     rows: str = "`H`",
 ) -> tuple[str, str]:
-    """Return the branches to the tallest of the heights that `left` rows have room for, and how many `rows` each takes."""
+    """Return the branches to the tallest of the heights that fit into `left` rows, and how many `rows` each takes."""
     lines = []
     for height, lower in zip(heights, [*heights[1:], 0], strict=True):
         label = f"{name}_{height}"
