@@ -89,7 +89,7 @@ class Tensor(TensorMethods):
             waiting().hand_over((node,))
             return self
         if node.storage is None:
-            if run_ready(node):
+            if not node.attrs and run_ready(node):
                 return self
             single = run_single(node)  # which most are: `evaluate` written out
             if not single:

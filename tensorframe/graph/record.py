@@ -39,7 +39,8 @@ def record(
         shape = broadcast(op.name, *shapes)
     else:
         shape = op.shape(shapes, *attrs)
-        if op.kind is not _REDUCE:  # whose results are smaller than what has been checked
+        # those of a reduction are smaller than what has been checked
+        if shape is not shapes[0] and op.kind is not _REDUCE:
             check_size(op.name, shape)
     dtype = own if op.result is same else op.result(own, *attrs)
     if device is None:

@@ -205,7 +205,7 @@ def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] 
 
 def computed_storage(node: Node) -> Storage:
     """Return the node's storage, computed if need be."""
-    if node.storage is None and not run_ready(node):
+    if node.storage is None and (node.attrs or not run_ready(node)):
         single = run_single(node)
         if not single:
             evaluate((node,), single=single)

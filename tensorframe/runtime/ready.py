@@ -28,11 +28,12 @@ _ndarray = np.ndarray
 def run_ready(node: Node) -> bool:
     """Compute `node` if its ufunc is remembered and its inputs are computed; else do nothing and return False.
 
+    A node with attributes has none: who asks for it is spared the call.
     Every line counts: this is most of an evaluation of a few elements.
     """
     inputs = node.inputs  # before storage: see Node.settle
     options, ready = PLANS.ready
-    if options is not (overridden() or Process.base) or node.attrs or spans.onlookers:
+    if options is not (overridden() or Process.base) or spans.onlookers:
         return False
     device = node.device
     try:

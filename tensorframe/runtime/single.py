@@ -47,6 +47,8 @@ from tensorframe.site import Site
 _new = object.__new__
 # what lies between a number and the elements that it is assigned to
 _SPREADING = frozenset({RESHAPE, EXPAND})
+# of what attributes may be equal and not the same: see `told_apart`, whose call takes as long as to ask
+_SIGNED = frozenset({float, complex})
 
 
 class _Recorded:
@@ -75,6 +77,7 @@ def run_single(node: Node) -> bool | None:
         return False
     if op.alias and run_view(node):
         return True
+    told = told_apart(attrs) if attrs and type(attrs[-1]) in _SIGNED else attrs
     key: Key
     handles: tuple[Any, ...]
     if len(inputs) == 1:
@@ -84,12 +87,12 @@ def run_single(node: Node) -> bool | None:
             storage = source.storage
         if storage is None or source.device is not device:
             return False
-        key = (op, told_apart(attrs) if attrs else attrs, device.number, source.shape, source.dtype)
+        key = (op, told, device.number, source.shape, source.dtype)
         handles = (storage.handle,)
     elif inputs:
         left, right = inputs[0], inputs[1]
         first, second = left.storage, right.storage
-        key = (op, told_apart(attrs) if attrs else attrs, device.number, left.shape, left.dtype)
+        key = (op, told, device.number, left.shape, left.dtype)
         two = len(inputs) == 2 and first is not None and left.device is device  # the usual case
         if two and second is not None and right.device is device:
             key += (
@@ -106,7 +109,7 @@ def run_single(node: Node) -> bool | None:
             key = key[:3] + operands[0]
             handles = operands[1]
     elif node.storage is None and (op is FULL or op is ARANGE):
-        key = (op, told_apart(attrs), device.number, node.shape, node.dtype)
+        key = (op, told, device.number, node.shape, node.dtype)
         handles = inputs
     else:
         return False

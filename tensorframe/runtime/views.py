@@ -8,6 +8,7 @@ from tensorframe import config
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.storage import Storage
 from tensorframe.errors import CancelledError
+from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import CONSTANT
@@ -15,6 +16,7 @@ from tensorframe.ops.movement import EXPAND, RESHAPE
 from tensorframe.runtime import events
 from tensorframe.schedule.capture import Inputs
 
+_new = object.__new__
 _VIEW = Kind.VIEW
 # Views of views up to which those in between, if somebody refers to them, are cheaper made again than looked for.
 _LONGEST = 8
@@ -54,7 +56,17 @@ def run_view(node: Node) -> bool:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
         return False  # the planned path meets the same error, and explains it
-    node.settle(Storage(node.device, array, node.dtype, node.shape))
+    # the constructor and Node.settle written out, as in runtime/ready.py
+    storage = _new(Storage)
+    storage.device = node.device
+    storage.handle = array
+    storage.dtype = node.dtype
+    storage.shape = node.shape
+    if recordings:
+        node.settle(storage)
+    else:
+        node.storage = storage
+        node.inputs = ()
     return True
 
 

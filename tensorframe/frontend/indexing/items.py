@@ -84,8 +84,8 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
     sizes = (1,) * count + rest
     view = (tuple(starts) + (0,) * len(rest), sizes, (1,) * len(sizes))
     site = recording_site()
-    part = Node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
-    return handle_on(Node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
+    part = new_node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
+    return handle_on(new_node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
 
 
 def _leading(node: Node, key: slice) -> Tensor | None:
@@ -103,7 +103,9 @@ def _leading(node: Node, key: slice) -> Tensor | None:
     rest = shape[1:]
     sizes = (size, *rest)
     view = ((start, *[0] * len(rest)), sizes, (step, *[1] * len(rest)))
-    return handle_on(Node(SLICE, (node,), view, sizes, node.dtype, node.device, recording_site()))
+    return handle_on(
+        new_node(SLICE, (node,), view, sizes, node.dtype, node.device, recording_site())
+    )
 
 
 def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:
@@ -117,7 +119,7 @@ def _view(node: Node, selection: Selection) -> Node:
     """Return the slice of a selection, under its shape: no larger than the node, so nothing is to be checked."""
     if not selection.is_whole(node.shape):
         view, site = selection.view, recording_site()
-        node = Node(SLICE, (node,), view, view[1], node.dtype, node.device, site)
+        node = new_node(SLICE, (node,), view, view[1], node.dtype, node.device, site)
     return _reshape(node, tuple(selection.shape))
 
 
