@@ -395,8 +395,8 @@ def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
         last = call(MAX, lines, attrs=((lines.ndim - 1,), True))  # NaN if any element is
     else:
         ordered = _partitioned(lines, below, above)
-        low, high = (getitem(ordered, (..., _places(bound))) for bound in (below, above))
-        last = getitem(ordered, (..., slice(-1, None)))  # NaN counts as the largest
+        low, high = (_at(ordered, _places(bound)) for bound in (below, above))
+        last = part_of(ordered, ordered.ndim - 1, lines.shape[-1] - 1, 1)  # NaN is the largest
     low, high = floating(low, high)
     between = _between(low, high, weight)
     return apply(WHERE, apply(ISNAN, last), last, between) if lines.dtype in FLOAT else between
@@ -445,6 +445,13 @@ def _partitioned(lines: Tensor, below: Array, above: Array) -> Tensor:
     return call(PARTITION, lines, attrs=(tuple(sorted(places)), lines.ndim - 1))
 
 
+def _at(lines: Tensor, places: Array) -> Tensor:
+    """Return the elements of lines at some places; of one place, as a view."""
+    if places.shape == (1,):
+        return part_of(lines, lines.ndim - 1, int(places[0]), 1)
+    return getitem(lines, (..., places))
+
+
 def _places(positions: Any) -> Any:
     return positions.astype(int64)
 
@@ -477,10 +484,23 @@ def _between(low: Tensor, high: Tensor, weight: Shares) -> Tensor:
     if isinstance(weight, np.ndarray):
         if not weight.any():
             return low
-        weight = Tensor(data_node(weight.astype(low.dtype), low.device))
+        weight = weight.astype(low.dtype)
+        if weight.shape == (1,):
+            return _between_by_one(low, high, weight)
+        weight = Tensor(data_node(weight, low.device))
     weight = converted(weight, low.dtype)
     rest = 1 - weight
     rise = high - low
     near = apply(WHERE, weight < 0.5, low + rise * weight, high - rise * rest)
     result = apply(WHERE, apply(ISFINITE, rise), near, low * rest + high * weight)
     return apply(WHERE, apply(EQUAL, weight, 0), low, result)
+
+
+def _between_by_one(low: Tensor, high: Tensor, weight: Array) -> Tensor:
+    """Return what `_between` does where there is one weight, which says now which end is the nearer one."""
+    upper, lower = float(weight[0]), float((1 - weight)[0])
+    if not upper:
+        return low
+    rise = high - low
+    near = low + rise * upper if upper < 0.5 else high - rise * lower
+    return apply(WHERE, apply(ISFINITE, rise), near, low * lower + high * upper)
