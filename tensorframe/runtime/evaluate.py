@@ -16,10 +16,12 @@ from tensorframe.backends import spans
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import FLOATING
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.growth import not_looked_at, tell_if_large
-from tensorframe.graph.node import Node
-from tensorframe.ops.creation import FILE
+from tensorframe.graph.history import recordings
+from tensorframe.graph.node import Node, new_node
+from tensorframe.ops.creation import DATA, FILE
 from tensorframe.runtime import collector, events
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
@@ -58,7 +60,7 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         from tensorframe.runtime.light import admit_small  # loaded with the limit
 
         admit_small(pending[0])
-    if single is not None and run_small(pending, config.get()):
+    if single is not None and run_small(pending, config.get(), alone=_alone):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return
@@ -96,6 +98,30 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
     if not choice.stored or not _stored_besides(request.storing(choice.stored), stamps):
         _computed_as_it_fits(request, plan, stamps)
     choice.charge()
+
+
+def _alone(node: Node, array: Any) -> Any:
+    """Return what a reduction of floats makes of an array, None for any other node.
+
+    In the order of lanes it takes NumPy several calls, and a kernel one: which of them, is known of single nodes.
+    """
+    op, how = node.op, node.op.combination
+    source = node.inputs[0]
+    if (
+        not (op.expand is not None if how is None else how.wide)
+        or source.dtype not in FLOATING
+        or type(array) is not np.ndarray
+        or spans.onlookers
+        or recordings
+    ):
+        return None
+    leaf = new_node(DATA, (), (), source.shape, source.dtype, node.device, None)
+    leaf.storage = Storage(node.device, array, source.dtype, source.shape)
+    copy = new_node(op, (leaf,), node.attrs, node.shape, node.dtype, node.device, node.site)
+    single = run_single(copy)
+    if single is None:
+        evaluate((copy,), single=None)
+    return copy.storage.handle if copy.storage is not None else None
 
 
 def _evaluated(nodes: list[Node], most: float) -> bool:

@@ -44,11 +44,22 @@ def _numpys(device: Device) -> Any:
     return None if functions_of(device) is None else implementation
 
 
-def run_small(roots: Sequence[Node], options: Options, *, at_the_end: bool = False) -> bool:
+# what computes a node of one operand, given that operand's array, or None if it does not
+Alone = Callable[[Node, Any], Any]
+
+
+def _never(_node: Node, _array: Any) -> Any:
+    return None
+
+
+def run_small(
+    roots: Sequence[Node], options: Options, *, at_the_end: bool = False, alone: Alone = _never
+) -> bool:
     """Compute `roots` if everything they need is small and on the host; else do nothing and return False.
 
     Views are as small as can be, whatever their shape: no byte moves. `at_the_end` of the interpreter nothing can be
-    imported or compiled, and NumPy's functions are all there is.
+    imported or compiled, and NumPy's functions are all there is. `alone` is asked first for whatever is costly: a
+    program may be sooner done than several calls of NumPy's.
     """
     if options.check_nan:
         return False  # a plan names the line
@@ -64,9 +75,11 @@ def run_small(roots: Sequence[Node], options: Options, *, at_the_end: bool = Fal
     order, functions = graph
     order.sort(key=by_serial)
     try:
-        _run(order, values, functions)
+        _run(order, values, functions, alone)
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
+    except CancelledError:
+        raise
     except Exception:
         return False  # the planned path meets the same error, and explains it
     if len(order) > _FEW:
@@ -100,7 +113,7 @@ def _uses(order: list[Node]) -> dict[Node, int]:
 
 
 @silenced
-def _run(order: list[Node], values: dict[Node, Any], functions: Any) -> None:
+def _run(order: list[Node], values: dict[Node, Any], functions: Any, alone: Alone) -> None:
     """Put the value of every node in `values`, where those that are computed already are."""
     for node in order:
         inputs = node.inputs
@@ -111,6 +124,11 @@ def _run(order: list[Node], values: dict[Node, Any], functions: Any) -> None:
             values[node] = functions[node.op](values[inputs[0]])
         elif inputs:
             arguments = [values[source] for source in inputs]
+            if node.op.costly and len(inputs) == 1:
+                value = alone(node, arguments[0])
+                if value is not None:
+                    values[node] = value
+                    continue
             values[node] = functions[node.op](*arguments, *node.attrs)
         elif node.op is CONSTANT:
             values[node] = scalars[node]
