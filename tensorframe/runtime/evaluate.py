@@ -26,6 +26,7 @@ from tensorframe.runtime import collector, events
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run, run_alone
+from tensorframe.runtime.few import run_few
 from tensorframe.runtime.fitting import fits
 from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
@@ -60,6 +61,8 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         from tensorframe.runtime.light import admit_small  # loaded with the limit
 
         admit_small(pending[0])
+    if len(pending) == 1 and single is not None and run_few(pending[0], config.get()):
+        return
     if single is not None and run_small(pending, config.get(), alone=_alone):
         if stamps is not None:
             tell_small(pending[0], stamps)

@@ -1,0 +1,49 @@
+"""Few nodes: a result that needs two or three small nodes has each of them computed by itself.
+
+To find an order and functions for a graph takes longer than to compute so little: the paths of single nodes look up all
+that they need. What lies between is stored, and freed with the node, unless somebody refers to it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tensorframe.backends import spans
+from tensorframe.config import Options
+from tensorframe.graph.node import Node, by_serial
+from tensorframe.ops.creation import CONSTANT
+from tensorframe.runtime.ready import run_ready
+from tensorframe.runtime.single import run_single
+from tensorframe.runtime.small import functions_of
+
+# Nodes up to which this takes less time than a graph of them.
+_MOST = 4
+
+
+def run_few(root: Node, options: Options) -> bool:
+    """Compute `root` if it needs few nodes, all of them small and on the host; return whether it is computed.
+
+    Where it is not, what it needs may be.
+    """
+    limit = options.small_size
+    if spans.onlookers or options.checked or prod(root.shape) > limit:
+        return False
+    nodes = [root]
+    for node in nodes:  # grows while it is walked
+        inputs = node.inputs  # before storage: see Node.settle
+        for source in inputs:
+            if source.storage is not None or source.op is CONSTANT or source in nodes:
+                continue
+            if len(nodes) == _MOST or prod(source.shape) > limit or not source.inputs:
+                return False
+            nodes.append(source)
+    device = root.device
+    if len(nodes) > options.small_nodes or functions_of(device) is None:
+        return False
+    nodes.sort(key=by_serial)
+    for node in nodes:
+        if node.device is not device:
+            return False
+        if node.storage is None and (node.attrs or not run_ready(node)) and not run_single(node):
+            return False
+    return True
