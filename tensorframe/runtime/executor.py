@@ -38,6 +38,9 @@ from tensorframe.runtime.progress import can_take_long, under_way
 from tensorframe.runtime.under_way import Preparing
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
+# runs steps on the slots of a plan
+Perform = Callable[[Iterable[Action], list[Any], Plan, Recorded], None]
+
 # What a program of one result without a donor is given to write to.
 BLANK = (None,)
 
@@ -74,20 +77,31 @@ def execute(
     """
     if runner.needs and not fits(runner) and admit(runner, plan, slots, recorded):
         return
+    perform: Perform = _perform
+    if runner.waits and not (checked or stamps is not None or events.listeners):
+        from tensorframe.runtime.checking import checking  # for devices alone
+
+        perform = checking(_perform)
     if runner.observers or checked or stamps is not None or events.listeners or runner.chunked:
-        _observed(runner, observed(runner, plan, checked, stamps), slots, plan, recorded)
+        looking = observed(runner, plan, checked, stamps)
+        _observed(perform, runner, looking, slots, plan, recorded)
     elif runner.quiet:
-        _perform(runner.actions, slots, plan, recorded)
+        perform(runner.actions, slots, plan, recorded)
     else:
         token = begin(SILENT)
         try:
-            _perform(runner.actions, slots, plan, recorded)
+            perform(runner.actions, slots, plan, recorded)
         finally:
             end(token)
 
 
 def _observed(
-    runner: Runner, looking: Sequence[Actions], slots: list[Any], plan: Plan, recorded: Recorded
+    perform: Perform,
+    runner: Runner,
+    looking: Sequence[Actions],
+    slots: list[Any],
+    plan: Plan,
+    recorded: Recorded,
 ) -> None:
     """Run every step as observers hand it on, the last of which asks the others."""
     # another thread may have settled the runner since: then there are no observers
@@ -99,12 +113,12 @@ def _observed(
         if runner.chunked:
             from tensorframe.runtime.settling import perform_and_settle
 
-            perform_and_settle(_perform, actions, slots, plan, recorded, runner.chunked)
+            perform_and_settle(perform, actions, slots, plan, recorded, runner.chunked)
         elif runner.quiet:
-            _perform(actions, slots, plan, recorded)
+            perform(actions, slots, plan, recorded)
         else:
             with np.errstate(all="ignore"):
-                _perform(actions, slots, plan, recorded)
+                perform(actions, slots, plan, recorded)
     except ListenerError as failed:
         raise failed.error from None
     finally:

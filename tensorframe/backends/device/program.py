@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.checks import FLAG, checks_here, index_sources, kept_for
 from tensorframe.backends.device.lowering import Lowering, begins_far
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.queue import Queue
@@ -55,6 +56,7 @@ class DeviceProgram:
         self._fallback = fallback
         self._lowerings: dict[tuple[tuple[bool, ...], bool], Lowering] = {}
         self._bound: dict[tuple[Any, ...], _Bound] = {}
+        self._sources: frozenset[int] | None = None  # what indices are made of, once that is asked
 
     def __call__(self, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs, which are arrays of the device, or numbers."""
@@ -78,11 +80,25 @@ class DeviceProgram:
         if bound is None:
             with spanned(Work.LAYOUT, "loops of a new layout", "device"):
                 bound = self._bound[key] = self._bind(key, inputs, into, arrays, far=far)
-        outputs, missed = bound.run(self._pool, inputs, into)
+        outputs, missed = bound.run(
+            self._pool, inputs, into, self._deferred(inputs) if bound.marks else None
+        )
         if missed:
             self._fallback(inputs)
             raise IndexingError("an index is out of bounds")
         return outputs
+
+    def _deferred(self, inputs: Sequence[Any]) -> Block | None:
+        """Return the memory for a mark that is asked for later; None where it is to be asked for at once."""
+        checks = checks_here()
+        if checks is None:
+            return None
+        if self._sources is None:
+            self._sources = index_sources(self._region)
+        kept = kept_for(self._region, self._sources, inputs)
+        if kept is None:
+            return None
+        return checks.mark(self._queue, self._pool, self._fallback, kept)
 
     def _bind(
         self,
@@ -215,14 +231,14 @@ class _Bound:
         self._partials = [(dtype, size) for dtype, size, _ in built.partials]
         self._tables = built.tables
         self._stored: list[Block] = []
-        self._marks = built.selects
+        self.marks = built.selects  # where an index is out of bounds
         with queue.lock:
             self._steps = [_Step(launch, queue) for launch in built.launches]
 
     def run(
-        self, pool: Pool, inputs: Sequence[Any], into: DeviceArray | None
+        self, pool: Pool, inputs: Sequence[Any], into: DeviceArray | None, shared: Block | None
     ) -> tuple[list[DeviceArray], bool]:
-        """Return the outputs, and whether an index was out of bounds."""
+        """Return the outputs, and whether an index was out of bounds, unless the mark of that is `shared`."""
         held = self._queue.traits.held
         outputs = (
             [made(pool, held, *layout) for layout in self._outputs] if into is None else [into]
@@ -234,17 +250,17 @@ class _Bound:
             self._stored = [stored(table, self._queue, pool) for table in self._tables]
         for index, block in enumerate(self._stored):
             operands[f"k{index}"] = _Operand(block)
-        mark = None
-        if self._marks:
-            mark = pool.block(_FLAG.nbytes)
+        own = pool.block(FLAG.nbytes) if self.marks and shared is None else None
+        mark = own or shared
+        if mark is not None:
             operands[MARK.name] = _Operand(mark)
         with self._queue.lock:
-            if mark is not None:
-                self._queue.write(mark.buffer, 0, _FLAG)
+            if own is not None:
+                self._queue.write(own.buffer, 0, FLAG)
             for step in self._steps:
                 buffers = [operands[name].buffer for name in step.arrays]
                 self._queue.launch(step.built, step.groups, buffers, step.words(operands))
-            missed = mark is not None and bool(self._queue.read(mark.buffer, 0, _FLAG.nbytes).any())
+            missed = own is not None and bool(self._queue.read(own.buffer, 0, FLAG.nbytes).any())
         return outputs, missed
 
     def _operands(self, inputs: Sequence[Any], outputs: Sequence[DeviceArray]) -> dict[str, Any]:
@@ -278,10 +294,6 @@ class _Bound:
             operand.block.buffer, low * held.itemsize, (high - low) * held.itemsize
         )
         operand.origin -= skipped * scale // held.itemsize
-
-
-# what is written before, and read after, a kernel that marks indices out of bounds; some devices write words only
-_FLAG = np.zeros(16, np.uint8)
 
 
 def made(
