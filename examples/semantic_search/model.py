@@ -38,5 +38,6 @@ def load_encoder(folder: Path, bits: int | None = None) -> Encoder:
     """The encoder with the weights in `folder`, in 4 or 8 bits if that is asked for."""
     model = BertEncoder.from_folder(folder)
     if bits is not None:
-        tfr.nn.quantize(model, bits=bits)
+        # integers of 8 bits are fine enough to share a scale with many others, of 4 bits with few
+        tfr.nn.quantize(model, bits=bits, group=128 if bits == 8 else 32)
     return Encoder(model)

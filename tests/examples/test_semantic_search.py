@@ -131,26 +131,25 @@ def test_devices_rank_as_pytorch_does(device, candidates, folder, tokenizer):
 def test_in_8_bits_a_quarter_of_the_bytes_finds_the_same(
     candidates, encoder, folder, tokenizer, reference
 ):
-    """Cosines are off by 0.002, whatever the groups: texts that float32 tells apart by 0.0003 may change places."""
+    """The five matches that are shown stay in their order; texts below them that are nearly as good may not."""
     small = model.load_encoder(folder, bits=8)
     before, after = (
         sum(part.nbytes for part in one.model.state_dict().values()) for one in (encoder, small)
     )
-    assert after < 0.27 * before, "scales of two bytes for every 32 integers"
+    assert after < 0.256 * before, (
+        "scales of two bytes for every 128 integers, and norms in float32"
+    )
     embeds = [search.Embedder(tokenizer, one, batch_size=16) for one in (encoder, small)]
     sentences = [str(sentence) for sentence in reference["sentences"]]
     cosines = np.sum(embeds[1](sentences).numpy() * reference["embeddings"], axis=1)
-    assert np.all(cosines > 0.998), cosines
+    assert np.all(cosines > 0.997), cosines
     texts = [entry.text for entry in candidates]
-    (scores, wanted), (_, found) = (
+    (scores, wanted), (others, found) = (
         search.nearest(embed(cli.QUERIES), embed(texts), count=len(texts)) for embed in embeds
     )
-    assert [rows[:3].tolist() for rows in found] == [rows[:3].tolist() for rows in wanted]
-    # texts change places only where float32 has them nearer to each other than the integers are to it
-    for cosines, rows, others in zip(scores, wanted, found, strict=True):
-        of_text = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
-        again = np.array([of_text[row] for row in others.tolist()])
-        assert np.max(np.maximum.accumulate(again[::-1])[::-1] - again) < 0.002
+    assert [rows[:5].tolist() for rows in found] == [rows[:5].tolist() for rows in wanted]
+    for one, rows, other, columns in zip(scores, wanted, others, found, strict=True):
+        np.testing.assert_allclose(one[np.argsort(rows)], other[np.argsort(columns)], atol=0.01)
 
 
 def test_the_model_is_written_with_tensorframe_alone():
