@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 
 import tensorframe as tfr
@@ -15,7 +16,8 @@ COUNTED = ("launch", "write", "read", "copy", "allocate")
 def counted(device: str) -> Iterator[Counter[str]]:
     """Count the calls of a device's queue; `fresh` are the most bytes that were in use beside those before."""
     place = tfr.Device(device)
-    opened = backend_of(place).open_device(place)
+    backend: Any = backend_of(place)
+    opened = backend.open_device(place)
     queue, statistics = opened.queue, opened.pool.statistics
     counts: Counter[str] = Counter()
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tensorframe.errors import ArgumentError, DeviceError
 from tests.backends.devices import on_every_device
 
 ROOT = Path(__file__).parents[2]
-WRONG = {
+WRONG: dict[str, tuple[Any, ...]] = {
     "memory_limit": ("lots", "4 Gb/s", -1, 0, 1.5, True, [4], "-4 GiB", float("inf")),
     "threads": (0, -1, 256, 1.5, "2", True, [2], float("nan")),
     "pinned": (1, 0, "yes", [], 1.0),

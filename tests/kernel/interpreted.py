@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensorframe.backends.llvm import program
+from tensorframe.kernel.groups import choices, order
 from tensorframe.kernel.groups import forms as groups
-from tensorframe.kernel.groups import order
 from tensorframe.kernel.groups import tiles as group_tiles
 from tensorframe.kernel.ir import order as axes
 from tensorframe.kernel.ir.interpret import run, run_groups
@@ -77,6 +77,7 @@ def in_groups(lanes=4, index=np.uint32, widest=np.float64):
     with (
         patch.object(program, "build", partial(groups.build_groups, target=target)),
         patch.multiple(groups, **small),
+        patch.multiple(choices, **small),
         patch.multiple(order, _RUN=2, _EACH=4, _FEW_SLOTS=2, _SHORT=9),
         patch.object(axes, "GROUP", 6),
         patch.object(nest, "_ROW", 3),

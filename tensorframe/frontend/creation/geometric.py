@@ -67,21 +67,25 @@ def logspace(
     [1.0, 10.0, 100.0]
     """
     place = resolve_device(device)
+    low: Any
+    high: Any
+    radix: Any
+    given: DType | None
     any_axes = has_axes(start, stop, base)
     if any_axes:
-        start, stop, base = promoted(start, stop, base)
-        given = base.dtype
+        low, high, radix = promoted(start, stop, base)
+        given = radix.dtype
     else:
-        start, stop, base = (number("logspace", value) for value in (start, stop, base))
-        given = _complex_of_numbers(start, stop, base)
+        low, high, radix = (number("logspace", value) for value in (start, stop, base))
+        given = _complex_of_numbers(low, high, radix)
     work = dtypes.complex128 if given in COMPLEX else dtypes.float64
     target = given if dtype is None and given in COMPLEX else default_real("logspace", dtype, place)
     if any_axes:
-        start = expanded(start, broadcast("logspace", start.shape, base.shape))
-        base = converted(_with_new_axis(base, axis, start, stop), work)
+        low = expanded(low, broadcast("logspace", low.shape, radix.shape))
+        radix = converted(_with_new_axis(radix, axis, low, high), work)
     wide = holder_of(place, work)
-    exponents = linspace(start, stop, num, endpoint, False, work, axis, device=wide)
-    return placed_on(converted(apply(POW, base, exponents), target), place)
+    exponents = linspace(low, high, num, endpoint, False, work, axis, device=wide)
+    return placed_on(converted(apply(POW, radix, exponents), target), place)
 
 
 def _complex_of_numbers(*values: Any) -> DType | None:
