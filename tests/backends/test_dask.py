@@ -254,7 +254,20 @@ class TestBottlenecks:
             lambda x: x @ x.T + 1,
             lambda x: tfr.topk(x, 20)[0],
         ],
-        ids="exp sort fft inv cholesky sort_axis_0 fft2 cumulative_sum solve sort_all matmul topk".split(),
+        ids=[
+            "exp",
+            "sort",
+            "fft",
+            "inv",
+            "cholesky",
+            "sort_axis_0",
+            "fft2",
+            "cumulative_sum",
+            "solve",
+            "sort_all",
+            "matmul",
+            "topk",
+        ],
     )
     def test_a_reason_is_given_where_there_is_one_task_and_no_other(
         self, in_small_blocks, function
