@@ -379,7 +379,7 @@ class KernelBackend(Backend):
 
     def _refuse(self, region: Region, device: Device, inputs: Sequence[Any]) -> None:
         """Run a region in NumPy, which says what kernels cannot say of an index that is out of bounds."""
-        with np.errstate(all="ignore"):  # a plan's checks are settled after the steps, which are silent
+        with np.errstate(all="ignore"):  # checks are settled behind the steps, which are silent
             self._by_host(region, device, inputs, (None,) * len(region.outputs))
 
     def _by_host(
