@@ -6,6 +6,7 @@ import operator
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -107,6 +108,15 @@ class DeviceInfo:
         return tuple(
             [dtype.name for dtype in sorted(able, key=lambda known: (known.itemsize, known.name))]
         )
+
+    def __repr__(self) -> str:
+        """What is known of it; its capabilities would fill a page."""
+        shown = [
+            f"{entry.name}={getattr(self, entry.name)!r}"
+            for entry in fields(self)
+            if entry.name != "capabilities" and getattr(self, entry.name) != entry.default
+        ]
+        return f"DeviceInfo({', '.join(shown)})"
 
 
 # Runs a region: input handles and one buffer (or None) per output -> output handles.

@@ -3,7 +3,7 @@
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends import limits
+from tensorframe.backends import Capabilities, DeviceInfo, limits
 from tensorframe.backends.limits import Limits, keep
 from tensorframe.backends.registry import backend_of
 from tensorframe.errors import ArgumentError, DeviceError
@@ -112,3 +112,11 @@ def test_ops_are_placed_by_time_only_where_that_is_asked_for_and_known(boxes):
     assert moves() == 1
     with pytest.raises(ArgumentError, match="option placement is 'bytes' or 'time', got 'speed'"):
         tfr.config.configure(placement="speed")
+
+
+def test_a_description_says_what_is_known_and_leaves_out_the_rest():
+    known = DeviceInfo(tfr.Device("crate"), "crates", Capabilities(), software=True, max_group=64)
+    assert repr(known) == (
+        "DeviceInfo(device=Device('crate'), name='crates', software=True, max_group=64)"
+    )
+    assert all(len(repr(found)) < 400 for found in tfr.backends.devices())
