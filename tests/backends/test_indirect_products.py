@@ -93,6 +93,16 @@ def test_products_of_every_number_of_rows_and_vectors(features, dtype, compiled)
 
 @on_both_dtypes
 @on_all_vectors
+def test_tiles_fit_into_registers_beside_a_term_of_either_factor(features, dtype):
+    machine = replace(target(), features=FEATURES[features])
+    shape = shape_for(machine, np.dtype(dtype))
+    registers = 32 if "+avx512f" in machine.features or not machine.is_x86 else 16
+    for vectors, rows in enumerate(shape.rows, start=1):
+        assert rows * vectors + vectors + 1 <= registers
+
+
+@on_both_dtypes
+@on_all_vectors
 def test_dot_products_of_every_number_of_rows_columns_and_elements(features, dtype, compiled):
     call = PROTOTYPE(compiled(features, dtype)[DOTS])
     generator = np.random.default_rng(0)

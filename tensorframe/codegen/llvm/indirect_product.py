@@ -39,7 +39,11 @@ SLOTS = (
 
 
 class Shape(NamedTuple):
-    """What fits into the registers of a processor: elements of a vector, and rows of tiles of one to four vectors."""
+    """What fits into the registers of a processor: elements of a vector, and rows of tiles of one, two, ... vectors.
+
+    Beside a tile there are the vectors of a term and an element of the left factor: a sum that has no register of its
+    own is stored and loaded for each term, which halves the speed.
+    """
 
     lanes: int
     rows: tuple[int, ...]
@@ -60,7 +64,7 @@ def shape_for(target: Target, dtype: DType) -> Shape:
     wide = {"+avx512f", "+fma"} <= target.features
     size = 64 if wide else 32 if "+avx2" in target.features else 16
     many_registers = wide or not target.is_x86
-    return Shape(size // dtype.itemsize, (8, 8, 8, 6) if many_registers else (6, 6, 4, 3))
+    return Shape(size // dtype.itemsize, (8, 8, 8, 6) if many_registers else (6, 6, 4))
 
 
 def print_products(target: Target, layout: str, dtype: DType) -> str:
@@ -220,12 +224,9 @@ def _product(shape: Shape, size: int) -> str:
         "panel:",
         "  %column = phi i64 [0, %block], [%column_after, %panel_end]",
         "  %columns = sub i64 %vectors, %column",
-        # five or six are three and the rest
-        "  %five = icmp eq i64 %columns, 5",
-        "  %six = icmp eq i64 %columns, 6",
-        "  %halves = or i1 %five, %six",
-        f"  %few = call i64 @llvm.umin.i64(i64 %columns, i64 {shape.vectors})",
-        "  %wide = select i1 %halves, i64 3, i64 %few",
+        # panels are as wide as each other, or one vector wider: none is left with a single one
+        *_quotient("panels", "%columns", str(shape.vectors)),
+        *_quotient("wide", "%columns", "%panels"),
         "  %column_after = add i64 %column, %wide",
         f"  %offset = mul i64 %column, {width}",
         "  %own_right = getelementptr i8, ptr %this_right, i64 %offset",
@@ -250,9 +251,17 @@ def _product(shape: Shape, size: int) -> str:
         "exit:",
         "  ret void",
         "}",
-        "declare i64 @llvm.umin.i64(i64, i64)",
     ]
     return "\n".join(lines)
+
+
+def _quotient(name: str, dividend: str, divisor: str) -> list[str]:
+    """Return the division of one number by another, rounded up."""
+    return [
+        f"  %before_{name} = add i64 {dividend}, {divisor}",
+        f"  %most_{name} = sub i64 %before_{name}, 1",
+        f"  %{name} = udiv i64 %most_{name}, {divisor}",
+    ]
 
 
 def _rows_of_tiles(wide: int, heights: list[int]) -> list[str]:
