@@ -23,8 +23,8 @@ from tensorframe.codegen.llvm.quantized_products import (
     QUANTIZED,
     SLOTS,
     print_quantized,
+    words_at_once,
 )
-from tensorframe.codegen.llvm.thin_products import lanes_of
 from tensorframe.dtypes import DType
 from tensorframe.ops.quantization import BLOCK, in_word
 
@@ -94,8 +94,8 @@ def new_operands(x: Array, matrix: Matrix) -> Operands:
     """Return memory for rows as the functions take them."""
     count, columns = x.shape
     halves, words = 8 // matrix.bits, columns // in_word(matrix.bits)
-    wide = words + -words % lanes_of(target())
-    made = np.empty if wide == words else np.zeros  # what fills the last register up
+    wide = words + -words % words_at_once(target())
+    made = np.empty if wide == words else np.zeros  # what fills the last line up
     bytes_ = made((count, halves, 4 * wide), np.int8)
     begins = made((count, wide), np.int32 if matrix.zeros is None else np.float32)
     factors = made((count, wide), np.float32)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorframe.codegen.llvm.builder import Builder
-from tensorframe.codegen.llvm.target import Target
+from tensorframe.codegen.llvm.byte_products import dot4
 from tensorframe.codegen.llvm.types import VALUE, suffix
 from tensorframe.dtypes import FLOAT, SIGNED, DType, bool_
 
@@ -67,50 +67,8 @@ def _upper_half(b: Builder, dtype: DType, x: str, y: str) -> str:
     return b.value(f"trunc {wide} {upper} to {narrow}")
 
 
-def _dot4(b: Builder, dtype: DType, x: str, y: str) -> str:
-    """Four products of bytes: x86 multiplies unsigned ones by signed ones, so the former are lifted by 128."""
-    if not has_dot4(b.target, b.lanes):
-        return _byte_by_byte(b, x, y)
-    kind, zero = b.type(dtype), b.constant("i32", 0)
-    shift = b.constant("i32", -0x7F7F7F80)
-    lifted = b.value(f"xor {kind} {x}, {shift}")
-    product, over = dot4_unsigned(b, zero, lifted, y), dot4_unsigned(b, zero, shift, y)
-    return b.value(f"sub {kind} {product}, {over}")
-
-
-def has_dot4(target: Target, lanes: int) -> bool:
-    """Whether a processor multiplies bytes and adds up four products in one instruction, of so many words at once."""
-    if not target.is_x86:
-        return False
-    if lanes == 16:
-        return {"+avx512vnni", "+avx512f"} <= target.features
-    return lanes in (4, 8) and (
-        "+avxvnni" in target.features or {"+avx512vnni", "+avx512vl"} <= target.features
-    )
-
-
-def dot4_unsigned(b: Builder, total: str, x: str, y: str) -> str:
-    """Add the products of the unsigned bytes of `x` with the signed ones of `y`, where there is an instruction."""
-    kind = b.vector("i32")
-    name = f"@llvm.x86.avx512.vpdpbusd.{32 * b.lanes}"
-    b.declare(f"{kind} {name}({kind}, {kind}, {kind})")
-    return b.value(f"call {kind} {name}({kind} {total}, {kind} {x}, {kind} {y})")
-
-
-def _byte_by_byte(b: Builder, x: str, y: str) -> str:
-    kind, products = b.vector("i32"), []
-    for left in (24, 16, 8, 0):
-        first, second = (
-            b.value(f"ashr {kind} {_shifted_left(b, word, left)}, {b.constant('i32', 24)}")
-            for word in (x, y)
-        )
-        products.append(b.value(f"mul {kind} {first}, {second}"))
-    low, high = (b.value(f"add {kind} {products[n]}, {products[n + 1]}") for n in (0, 2))
-    return b.value(f"add {kind} {low}, {high}")
-
-
-def _shifted_left(b: Builder, word: str, bits: int) -> str:
-    return b.value(f"shl {b.vector('i32')} {word}, {b.constant('i32', bits)}") if bits else word
+def _dot4(b: Builder, _dtype: DType, x: str, y: str) -> str:
+    return dot4(b, x, y)
 
 
 # --- division of integers, rounded down ---

@@ -1,22 +1,24 @@
 """Products of few rows with a quantised matrix: words are multiplied as the bytes that they hold.
 
-A register of words is taken in at a time: their bytes times those of each row are summed into integers, four bytes to
-each, which are scaled by what their group and the row's block have, and added to float32 sums. x86 multiplies bytes
-without a sign by bytes with one, so bytes that have a sign are lifted by 128, and what that is too much is what the sum
-of integers begins with.
+Some words are taken in at a time: their bytes times those of each row are summed into integers, four bytes to each
+that are scaled by what their group and the row's block have, and added to float32 sums. Where x86 adds up four
+products of bytes without a sign and bytes with one, those with a sign are lifted by 128, and what that is too much is
+what sums of integers begin with.
 """
 
 from __future__ import annotations
 
-from tensorframe.codegen.llvm.arithmetic import OPS, dot4_unsigned, has_dot4
+from itertools import chain
+
 from tensorframe.codegen.llvm.builder import Builder
+from tensorframe.codegen.llvm.byte_products import add_signed, add_small, add_unsigned, adds_four
 from tensorframe.codegen.llvm.conversions import widened
 from tensorframe.codegen.llvm.kernel import SELECTED
 from tensorframe.codegen.llvm.loops import counted, element, first_lanes, if_below, moved, slots_of
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.thin_products import lanes_of, tiles
 from tensorframe.codegen.llvm.types import ELEMENT, real, suffix, vector
-from tensorframe.dtypes import NARROW, DType, uint32
+from tensorframe.dtypes import NARROW, DType
 from tensorframe.ops.quantization import BLOCK, LARGEST, LEAST, ZERO
 
 QUANTIZED, PREPARE = "quantized_dots", "quantized_rows"
@@ -54,14 +56,22 @@ PREPARE_SLOTS = (
     "blocks",  # of a row
 )
 _PREPARED_POINTERS = 4
-# Rows of the matrix that are taken at once, and how many rows before their use words are fetched: rows are shorter than
-# pages, and what fetches by itself begins anew with each.
-_ROWS, _AHEAD = 4, 4
+# Words that are taken in at once, and rows of them: two registers of AVX2, since scales are loaded and words fetched
+# half as often then, for half as many rows, since it has sixteen registers in all.
+_LINE, _ROWS = 16, 4
+# How many rows before their use words are fetched: rows are shorter than pages, and what fetches by itself begins anew
+# with each.
+_AHEAD = 4
+
+
+def words_at_once(target: Target) -> int:
+    """Return how many words of a row are taken in at once."""
+    return _LINE if target.is_x86 else lanes_of(target)
 
 
 def is_lifted(target: Target) -> bool:
     """Whether bytes with a sign are lifted by 128."""
-    return has_dot4(target, lanes_of(target))
+    return adds_four(target, words_at_once(target))
 
 
 def print_quantized(
@@ -81,13 +91,18 @@ class _Quantized:
 
     def __init__(self, target: Target, scale: DType, bits: int, group: int, *, zeros: bool) -> None:
         self.b = Builder(target)
-        self.lanes, self.scale, self.bits, self.has_zeros = lanes_of(target), scale, bits, zeros
+        self.lanes, self.scale, self.bits, self.has_zeros = (
+            words_at_once(target),
+            scale,
+            bits,
+            zeros,
+        )
         self.floats, self.ints = vector("float", self.lanes), vector("i32", self.lanes)
-        self.dots = has_dot4(target, self.lanes)
+        self.is_lifted = is_lifted(target)
         # words that share a scale
         self.shared = group * bits // 32
         many = "+avx512f" in target.features or not target.is_x86
-        self.together = 4 if many else 2
+        self.together, self.rows = (4, _ROWS) if many else (2, _ROWS // 2)
         self.given: dict[str, str] = {}
 
     def text(self) -> str:
@@ -103,7 +118,7 @@ class _Quantized:
 
             tiles(b, "0", given["rows"], self.together, some)
 
-        tiles(b, "%start", "%stop", _ROWS, some_rows)
+        tiles(b, "%start", "%stop", self.rows, some_rows)
         b.do("ret void")
         return b.module(
             f"void @{QUANTIZED}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) nounwind"
@@ -184,7 +199,7 @@ class _Quantized:
         with b.on(self.lanes):
             if self.bits == 8:
                 lift = b.constant("i32", -0x7F7F7F80)
-                return [b.value(f"xor {self.ints} {words}, {lift}") if self.dots else words]
+                return [b.value(f"xor {self.ints} {words}, {lift}") if self.is_lifted else words]
             low = b.constant("i32", 0x0F0F0F0F)
             odd = b.value(f"lshr {self.ints} {words}, {b.constant('i32', 4)}")
             return [b.value(f"and {self.ints} {half}, {low}") for half in (words, odd)]
@@ -224,7 +239,7 @@ class _Quantized:
     def _zero(self, line: str, position: str, left: str) -> str:
         """Return what is taken off each integer of a word's group, the lift of bytes included."""
         b, zero = self.b, self._of_groups(line, position, left)
-        if self.bits == 4 or not self.dots:
+        if self.bits == 4 or not self.is_lifted:
             return zero
         with b.on(self.lanes):
             return b.value(f"fadd {self.floats} {zero}, {b.constant('float', real(128.0))}")
@@ -236,13 +251,12 @@ class _Quantized:
         b = self.b
         with b.on(self.lanes):
             running = b.constant("i32", 0) if zero else begin
-            for words, other in zip(halves, bytes_, strict=True):
-                if self.dots:
-                    running = dot4_unsigned(b, running, words, other)
-                else:
-                    running = b.value(
-                        f"add {self.ints} {running}, {OPS['dot4'](b, uint32, words, other)}"
-                    )
+            if self.bits == 4:
+                factors = chain.from_iterable(zip(halves, bytes_, strict=True))
+                running = add_small(b, running, *factors)
+            else:
+                add = add_unsigned if self.is_lifted else add_signed
+                running = add(b, running, halves[0], bytes_[0])
             exact = b.value(f"sitofp {self.ints} {running} to {self.floats}")
             if zero:
                 product = b.value(f"fmul {self.floats} {zero}, {begin}")
