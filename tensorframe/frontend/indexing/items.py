@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,8 @@ def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:
 
 def _view(node: Node, selection: Selection) -> Node:
     """Return the slice of a selection, under its shape: no larger than the node, so nothing is to be checked."""
+    for axis, positions in selection.windows:
+        node = record(GATHER, (node, positions), (axis,), axis, device=device_of((node, positions)))
     if not selection.is_whole(node.shape):
         view, site = selection.view, recording_site()
         node = new_node(SLICE, (node,), view, view[1], node.dtype, node.device, site)
@@ -183,6 +186,12 @@ def _scatter(part: Node, values: Node, selection: Selection, op: Op = SCATTER) -
 
 
 def _set_slice(node: Node, values: Node, selection: Selection) -> Node:
+    if selection.windows:
+        (axis, positions), *rest = selection.windows
+        inner = replace(selection, windows=rest)
+        part = record(GATHER, (node, positions), (axis,), axis, device=node.device)
+        inputs = (node, _set_slice(part, values, inner), positions)
+        return record(SCATTER, inputs, (axis,), axis, device=node.device)
     values = _reshape(values, tuple(selection.sizes))
     if selection.is_whole(node.shape) and values.device is node.device:
         return values

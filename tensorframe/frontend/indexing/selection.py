@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tensorframe.dtypes import BOOL, INTEGER, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, IndexingError, TracingError
 from tensorframe.frontend.conversion.convert import asarray, holds_elements, ragged
 from tensorframe.frontend.dispatch import data_node
+from tensorframe.frontend.indexing.windows import Window, is_unknown, window_of, windowed
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds
@@ -34,10 +36,11 @@ _LARGEST = 2**31 - 2  # the size of an axis whose positions, and one beyond eith
 
 @dataclass(slots=True)
 class Selection:
-    """What a key selects, in three stages.
+    """What a key selects, in four stages.
 
-    A slice, `starts, sizes, steps`, of each axis of the tensor; then a reshape to `shape`: axes of integers dropped,
-    axes for None added; then the elements of its axes `axes` at `indices`, whose own axes follow `at` kept ones.
+    Windows of axes of which slices have bounds that are not known yet; a slice, `starts, sizes, steps`, of each axis
+    of the tensor; then a reshape to `shape`: axes of integers dropped, axes for None added; then the elements of its
+    axes `axes` at `indices`, whose own axes follow `at` kept ones.
     """
 
     starts: list[int] = field(default_factory=list)
@@ -47,6 +50,7 @@ class Selection:
     axes: list[int] = field(default_factory=list)
     indices: list[Node] = field(default_factory=list)
     position: int = 0
+    windows: list[Window] = field(default_factory=list)
 
     @property
     def view(self) -> tuple[Shape, Shape, Shape]:
@@ -126,7 +130,8 @@ def parse(node: Node, key: Any) -> Selection:
     items = [_recognise(item) for item in (key if isinstance(key, tuple) else (key,))]
     items = _without_ellipsis(items, shape)
     _compute_masks(items, node)
-    selection = Selection()
+    selection = Selection(windows=_take_windows(items, shape, device))
+    shape = windowed(shape, selection.windows)
     advanced: list[int] = []
     places: list[int] = []
     axis = 0
@@ -264,6 +269,18 @@ def _without_ellipsis(items: list[Any], shape: Shape) -> list[Any]:
     fill: list[Any] = [slice(None)] * (len(shape) - used)
     place = ellipses[0] if ellipses else len(items)
     return items[:place] + (fill or [Ellipsis]) + items[place + 1 :]
+
+
+def _take_windows(items: list[Any], shape: Shape, device: Device) -> list[Window]:
+    """Put whole slices in the place of those whose bounds are not known yet; return what these show."""
+    windows, axis = [], 0
+    for position, item in enumerate(items):
+        if is_unknown(item):
+            known = partial(index_node, device=device, checked=True)
+            windows.append(window_of(item, axis, shape[axis], device, known))
+            items[position] = slice(None)
+        axis += _consumed(item)
+    return windows
 
 
 def _compute_masks(items: list[Any], node: Node) -> None:
