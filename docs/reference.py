@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sections import prose_of, sections
+from fields import field_list, prose_of
 
 import tensorframe
+from tensorframe.documentation.docstrings import exported
+from tensorframe.documentation.sections import as_written
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.testing.stubs import public_names, signature_text, written_in
 
@@ -281,25 +283,15 @@ def entries(group: Group) -> list[tuple[str, Any]]:
     if group.module:
         module = pkgutil.resolve_name(f"tensorframe.{group.module}")
         return [
-            (f"tensorframe.{group.module}.{name}", getattr(module, name))
-            for name in exported(module)
-            if not isinstance(getattr(module, name), types.ModuleType)
+            (f"tensorframe.{group.module}.{name}", value)
+            for name, value in exported(module)
+            if not isinstance(value, types.ModuleType)
         ]
     skipped = {*MODULES, "dtypes", "__version__"}
     mine = [name for name in public_names() if name not in skipped and group_of(name) is group]
     named = [(f"tensorframe.{name}", getattr(tensorframe, name)) for name in mine]
     paths = [f"tensorframe.{path}" for path in group.results]
     return named + [(path, pkgutil.resolve_name(path)) for path in paths]
-
-
-def exported(module: types.ModuleType) -> list[str]:
-    """What a module says it exports, or else what is defined in it."""
-    names: list[str] = getattr(module, "__all__", None) or [
-        name
-        for name, value in vars(module).items()
-        if name[0] != "_" and getattr(value, "__module__", "") == module.__name__
-    ]
-    return sorted(names)
 
 
 @cache
@@ -354,7 +346,7 @@ def described_class(path: str, value: type) -> str:
     fields = field_documentation(value)
     parts = [markdown(documentation(value))]
     if "__init__" in vars(value) and not hasattr(value, "__dataclass_fields__"):
-        parts.append(sections(path, vars(value)["__init__"], ""))
+        parts.append(field_list(path, vars(value)["__init__"], ""))
     for name, member in public.items():
         if name in fields or (value is Tensor and name == "node"):
             continue
@@ -373,7 +365,10 @@ def described_function(kind: str, path: str, heading: str, function: Callable[..
     """A function or method: what its docstring says, its parameters, and what else is known of it."""
     text = documentation(function)
     return described(
-        kind, heading, f"{markdown(prose_of(text))}\n\n{sections(path, function, text)}", ready=True
+        kind,
+        heading,
+        f"{markdown(prose_of(text))}\n\n{field_list(path, function, text)}",
+        ready=True,
     )
 
 
@@ -426,7 +421,7 @@ def documentation(value: Any) -> str:
     if (getattr(value, "__module__", None) or "").partition(".")[0] == "numpy":
         name = f"numpy.{getattr(value, '__name__', '')}"
         return f"NumPy's own [{name}]({NUMPY.format(name)}), for programs that name it."
-    return inspect.getdoc(value) or ""
+    return as_written(value)
 
 
 def described(kind: str, heading: str, text: str, *, ready: bool = False) -> str:

@@ -5,6 +5,7 @@ import gc as _gc
 _collects = _gc.isenabled()
 _gc.disable()  # nothing that is made here is ever garbage, and looking for some takes a tenth of the time
 try:
+    from tensorframe.documentation.docstrings import complete as _complete
     from tensorframe.frontend import namespace as _namespace
     from tensorframe.frontend import on_demand as _on_demand
     from tensorframe.frontend.namespace import *  # noqa: F403 - the namespace is the package
@@ -13,6 +14,8 @@ try:
     from tensorframe.notebook import attach as _attach  # noqa: F401 - gives Tensor its pictures
     from tensorframe.notebook.extension import load_ipython_extension as load_ipython_extension
     from tensorframe.notebook.visualize import visualize
+
+    _complete(__name__, [(_name, globals()[_name]) for _name in (*_namespace.__all__, "visualize")])
 finally:
     if _collects:
         if (

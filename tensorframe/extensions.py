@@ -14,6 +14,7 @@ from tensorframe.backends.contract import INTERFACE_VERSION, About
 from tensorframe.backends.extension_points import OPS, POINTS, Listed, listed, point_of
 from tensorframe.codegen.c import Bodies, Dialect, print_kernel
 from tensorframe.codegen.raw.c import print_raw
+from tensorframe.documentation.docstrings import complete_module
 from tensorframe.errors import ArgumentError, TensorFrameError
 from tensorframe.files.reader import Reader
 from tensorframe.files.sink import Sink
@@ -91,3 +92,5 @@ class _Ops:
 
 
 ops = _Ops()
+
+complete_module(__name__)

@@ -22,6 +22,7 @@ from tensorframe.backends.discovery import available, devices, discover, summary
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import configure, register, unregister
 from tensorframe.backends.storage import Storage
+from tensorframe.documentation.docstrings import complete
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
@@ -90,7 +91,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_ON_DEMAND[name]), name)
+    value = getattr(import_module(_ON_DEMAND[name]), name)
+    complete(__name__, [(name, value)])
+    return value
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from tensorframe.documentation.docstrings import complete
 from tensorframe.frontend.other_data import taking_any_data
 
 # a module of the frontend, and the public names that it is loaded for: all that it exports
@@ -119,6 +120,7 @@ def __getattr__(name: str) -> Any:
     else:
         message = f"module {tensorframe.__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=tensorframe)
+    complete(tensorframe.__name__, [(name, module)])
     setattr(tensorframe, name, module)
     return module
 

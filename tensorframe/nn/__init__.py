@@ -6,6 +6,7 @@ initial values.
 
 from __future__ import annotations
 
+from tensorframe.documentation.docstrings import complete_module
 from tensorframe.nn import functional, init, models
 from tensorframe.nn.cache import KVCache
 from tensorframe.nn.data import Batches, batches
@@ -275,3 +276,5 @@ __all__ = [
     "sample",
     "summary",
 ]
+
+complete_module(__name__)

@@ -6,6 +6,7 @@ tensors too, so a training step is recorded once and runs as one plan: `@tfr.jit
 
 from __future__ import annotations
 
+from tensorframe.documentation.docstrings import complete_module
 from tensorframe.optim import schedules
 from tensorframe.optim.adam import Adam, AdamW
 from tensorframe.optim.adaptive import Adafactor, Adagrad, RMSprop
@@ -33,3 +34,5 @@ __all__ = [
     "save_checkpoint",
     "schedules",
 ]
+
+complete_module(__name__)

@@ -6,6 +6,7 @@ tensors are recorded and computed like everything else, on every device, and hav
 
 from __future__ import annotations
 
+from tensorframe.documentation.docstrings import complete_module
 from tensorframe.sparse import linalg
 from tensorframe.sparse.compressed import CSC, CSR
 from tensorframe.sparse.coordinates import COO
@@ -25,3 +26,5 @@ __all__ = [
     "issparse",
     "linalg",
 ]
+
+complete_module(__name__)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import tensorframe as tfr
+from tensorframe.documentation.sections import differences
 from tests.numpy_names.comparison import computes
 from tests.numpy_names.signatures import every_call, homes, public, written_calls
 
@@ -22,70 +23,49 @@ class Different(NamedTuple):
 
 
 _COMPLEX = r"\[.*complex"
+_CALLS = {
+    "array_repr": r".",
+    "asarray_chkfinite": _COMPLEX,
+    "ascontiguousarray": _COMPLEX,
+    "asfortranarray": _COMPLEX,
+    "astype": _COMPLEX,
+    "bincount": r"weights.*\[no ",
+    "cumsum": r"out=.*\[bool",
+    "eig": r".",
+    "eigvals": r".",
+    "fftn": r"\[0-d",
+    "hfft": r"n=.*\[no ",
+    "histogram": _COMPLEX,
+    "histogram2d": _COMPLEX,
+    "histogram_bin_edges": _COMPLEX,
+    "histogramdd": _COMPLEX,
+    "ifftn": r"\[0-d",
+    "interp": _COMPLEX,
+    "irfft": r"n=.*\[no ",
+    "load": r".",
+    "lstsq": r".",
+    "nanpercentile": r"\[no ",
+    "nanquantile": r"\[no ",
+    "piecewise": r"\[bool",
+    "poly": r"\[no col",
+    "polyfit": r"full=True",
+    "polyval": r"\[no ",
+    "put": r"\[(bool|0-d)",
+    "put_along_axis": r"\[bool",
+    "quantile": r"method=.*\[.*(bool|int)",
+    "require": _COMPLEX,
+    "save": r".",
+    "select": r"\[uint",
+    "spacing": r"\[float16",
+    "std": r'"f8".*complex',
+    "unpackbits": r"\[no ",
+    "unwrap": r"\[uint",
+    "var": r'"f8".*complex',
+}
 DIFFERENT = {
-    "array2string": Different("computes, and takes NumPy's way"),
-    "array_repr": Different("says Tensor, and its device", "."),
-    "asarray_chkfinite": Different("complex numbers do not become real by themselves", _COMPLEX),
-    "ascontiguousarray": Different("complex numbers do not become real by themselves", _COMPLEX),
-    "asfortranarray": Different("complex numbers do not become real by themselves", _COMPLEX),
-    "astype": Different("complex numbers do not become real by themselves", _COMPLEX),
-    "bincount": Different(
-        "weights without elements stay floating, NumPy counts then", r"weights.*\[no "
-    ),
-    "can_cast": Different("follows promotion, in which integers fit every float"),
-    "cumsum": Different("into bools raises", r"out=.*\[bool"),
-    "divide": Different("integers give the default real dtype, float32"),
-    "eig": Different("always complex, as the array standard says", r"."),
-    "eigvals": Different("always complex, as the array standard says", r"."),
-    "einsum": Different("optimize= is read and not needed: the order is found in any case"),
-    "empty": Different("its elements are zeros"),
-    "errstate": Different("NumPy's own: tensors give no warnings of floating point"),
-    "fftn": Different("of no axes is complex, as of others", r"\[0-d"),
-    "floor_divide": Different("an integer by zero is 0, an infinite float divided stays infinite"),
-    "hfft": Different("of no elements is zeros; NumPy reads what is not there", r"n=.*\[no "),
-    "histogram": Different("takes real numbers", _COMPLEX),
-    "histogram2d": Different("takes real numbers", _COMPLEX),
-    "histogram_bin_edges": Different("takes real numbers", _COMPLEX),
-    "histogramdd": Different("takes real numbers", _COMPLEX),
-    "ifftn": Different("of no axes is complex, as of others", r"\[0-d"),
-    "interp": Different("points are real numbers, values may be complex", _COMPLEX),
-    "irfft": Different("of no elements is zeros; NumPy reads what is not there", r"n=.*\[no "),
-    "load": Different("a path and a device: see Saving and loading", "."),
-    "lstsq": Different("the rank is int64; residuals have their shape whatever the rank", "."),
-    "nanargmax": Different("0 where all are NaN; NumPy raises"),
-    "nanargmin": Different("0 where all are NaN; NumPy raises"),
-    "nanpercentile": Different("of no elements has the shape that other lines give", r"\[no "),
-    "nanquantile": Different("of no elements has the shape that other lines give", r"\[no "),
-    "ndarray": Different("is Tensor"),
-    "piecewise": Different(
-        "calls functions with all elements; what they give elsewhere does not count", r"\[bool"
-    ),
-    "poly": Different("of no roots has the default dtype", r"\[no col"),
-    "polyfit": Different("the rank of full=True is int64", "full=True"),
-    "polyval": Different("coefficients without elements give the dtype of the default", r"\[no "),
-    "put": Different(
-        "values that the dtype cannot hold raise; 0-d tensors are written to", r"\[(bool|0-d)"
-    ),
-    "put_along_axis": Different("values that the dtype cannot hold raise", r"\[bool"),
-    "quantile": Different(
-        "integers give the default real dtype, whichever the method", "method=.*\\[.*(bool|int)"
-    ),
-    "random": Different("keys and counters, so other numbers than NumPy's"),
-    "ravel": Different(
-        "values: a result never shares memory that anybody can write to, here and everywhere"
-    ),
-    "require": Different("complex numbers do not become real by themselves", _COMPLEX),
-    "result_type": Different("integers beside float32 give float32"),
-    "save": Different("a path, whose suffix says the format: see Saving and loading", "."),
-    "select": Different("a default that the dtype cannot hold raises; NumPy wraps it", r"\[uint"),
-    "seterr": Different("NumPy's own: tensors give no warnings of floating point"),
-    "spacing": Different("of negative float16 is negative, as of other dtypes", r"\[float16"),
-    "std": Different("dtype= of complex numbers is that of their real parts", r'"f8".*complex'),
-    "unique": Different("always sorted"),
-    "unpackbits": Different("bits that are not there are zeros", r"\[no "),
-    "unwrap": Different("differences of unsigned integers do not wrap", r"\[uint"),
-    "var": Different("dtype= of complex numbers is that of their real parts", r'"f8".*complex'),
-    "vectorize": Different("a class of ours, whose results are tensors"),
+    last: Different(how, _CALLS.get(last, ""))
+    for name, how in differences().items()
+    for last in [name.rpartition(".")[2]]
 }
 
 # what NumPy gives in these calls depends on memory that nobody wrote

@@ -20,6 +20,7 @@ LAYERS = (
     ("cached",),
     ("quick_dataclasses",),
     ("errors",),
+    ("documentation",),
     ("scopes",),
     ("formats",),
     ("dtypes",),
@@ -48,7 +49,15 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # Names of one module from which a list of them says no more than the module's name does.
 MANY = 7
 ABOVE_ALL = {"testing", "conftest", "__init__", "__main__"}
-KNOWS_TENSOR = {"frontend", "extensions", "sparse", "nn", "optim", "notebook"} | ABOVE_ALL
+KNOWS_TENSOR = {
+    "documentation",
+    "frontend",
+    "extensions",
+    "sparse",
+    "nn",
+    "optim",
+    "notebook",
+} | ABOVE_ALL
 # Loaded when they are named, hence after the namespace, which they may be written in.
 WRITTEN_IN_THE_NAMESPACE = {"nn", "optim"}
 

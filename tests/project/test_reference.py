@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 import tensorframe as tfr
+from tensorframe.documentation import sections
+from tensorframe.documentation.docstrings import Docstring
+from tensorframe.documentation.numpydoc import resolved
 from tensorframe.testing.stubs import public_names
 
 SOURCE = Path(__file__).parents[2] / "docs" / "reference.py"
@@ -21,7 +25,7 @@ def reference():
     specification = importlib.util.spec_from_file_location("reference", SOURCE)
     module = importlib.util.module_from_spec(specification)
     sys.modules["reference"] = module  # where its dataclasses look for it
-    sys.path.insert(0, str(SOURCE.parent))  # where `sections` is
+    sys.path.insert(0, str(SOURCE.parent))  # where `fields` is
     specification.loader.exec_module(module)
     yield module
     sys.path.remove(str(SOURCE.parent))
@@ -118,14 +122,13 @@ def functions_of(reference):
 
 
 def test_every_parameter_has_a_meaning(reference):
-    sections = sys.modules["sections"]
     unknown = [
         f"{path}: {name}"
         for path, function in functions_of(reference)
         for name in sections.parameters(function)
         if not sections.meaning_of(path, name)
     ]
-    assert unknown == [], "write what they mean into docs/parameters.toml"
+    assert unknown == [], "write what they mean into tensorframe/documentation/parameters.toml"
 
 
 # Parameters that may be anything, and why; every other one has a type.
@@ -144,7 +147,7 @@ ANYTHING = {
 
 def test_no_parameter_is_anything_without_a_reason(reference):
     allowed = {name for names in ANYTHING.values() for name in names.split()}
-    sections, untyped = sys.modules["sections"], {}
+    untyped = {}
     for path, function in functions_of(reference):
         signature = inspect.signature(function) if sections.parameters(function) else None
         for name in sections.parameters(function):
@@ -155,19 +158,18 @@ def test_no_parameter_is_anything_without_a_reason(reference):
 
 
 def test_meanings_that_nobody_reads_go(reference):
-    sections = sys.modules["sections"]
     read = set()
     for path, function in functions_of(reference):
         *modules, own = path.removeprefix("tensorframe.").split(".")
         for name in sections.parameters(function):
             places = [own, *reversed(modules), "any"]
             read |= {next((place, name) for place in places if name in table(sections, place))}
-    written = {(place, name) for place, names in sections._meanings().items() for name in names}
+    written = {(place, name) for place, names in sections.meanings().items() for name in names}
     assert written - read == set()
 
 
 def table(sections, place):
-    return sections._meanings().get(place, {})
+    return sections.meanings().get(place, {})
 
 
 def test_a_function_has_its_parameters_result_errors_and_differences(reference):
@@ -215,3 +217,73 @@ def test_every_function_and_class_is_described_in_a_dozen_words(reference):
             if (count := len(re.findall(r"[A-Za-z]{2,}|\ba\b", prose, re.IGNORECASE))) < 12:
                 short[path] = count
     assert short == {}
+
+
+def headings(text):
+    """Return the sections of a docstring as a reader is shown it."""
+    return re.findall(r"^(\w[\w ]*)\n-{3,}$", text, re.MULTILINE)
+
+
+def test_help_shows_sections_in_numpydocs_order():
+    text = inspect.getdoc(tfr.sum)
+    assert text.startswith(tfr.sum.__doc__.partition("\n")[0])
+    assert headings(text) == ["Parameters", "Returns", "See Also", "Examples"]
+    assert "axis : int or tuple of ints or None, default None\n    An axis, several in" in text
+    assert "dtype : dtype or str or None, default None\n" in text
+    assert text.index("Examples") < text.index(">>> tfr.sum(")
+    assert "Differences from NumPy: integers give" in inspect.getdoc(tfr.divide)
+    assert headings(inspect.getdoc(tfr.nn.Linear)) == ["Parameters", "Examples"]
+    assert headings(inspect.getdoc(tfr.nn.functional.conv2d)) == [
+        *("Parameters", "Returns", "Raises", "Examples")
+    ]
+    assert "Raises\n------\nShapeError\n" in inspect.getdoc(tfr.split)
+
+
+def test_help_names_each_parameter_and_error_that_the_site_names(reference):
+    results = tuple(f"tensorframe.{path}" for group in reference.GROUPS for path in group.results)
+    missing, plain = [], set()
+    for path, function in functions_of(reference):
+        if not sections.parameters(function):
+            continue  # and NumPy's own
+        described = resolved(path) if function.__name__ == "__init__" else function
+        if not isinstance(described.__doc__, Docstring):
+            plain.add(path)
+            continue
+        known = sections.sections(path, function, sections.as_written(described))
+        shown = inspect.getdoc(described)
+        missing += [
+            f"{path}: {name}"
+            for name in (*known.parameters, *known.raises)
+            if not re.search(rf"^\**{name}\b|^[\w, ]+, {name}\b", shown, re.MULTILINE)
+        ]
+    assert missing == []
+    assert {path for path in plain if not path.startswith(results)} == set()
+
+
+HELPED = """
+import tensorframe.nn as nn
+help(nn.functional.dropout)
+from IPython.core.oinspect import Inspector
+import tensorframe as tfr
+print(Inspector(theme_name="nocolor").info(tfr.fft.fft)["docstring"])
+"""
+
+
+def test_help_and_ipython_show_sections_in_a_new_process():
+    done = subprocess.run(
+        [sys.executable, "-c", HELPED], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("Parameters\n") == 2, done.stdout
+
+
+def test_importing_the_package_makes_no_section():
+    program = (
+        "import sys, tensorframe; print(*[name for name in sys.modules if 'documentation' in name])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [
+        "tensorframe.documentation",
+        "tensorframe.documentation.docstrings",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tensorframe.documentation.docstrings import complete
 from tensorframe.errors import LinAlgError
 from tensorframe.frontend.linalg.blas import gemm, gemv
 from tensorframe.frontend.linalg.contractions import cross_in_space as cross
@@ -82,4 +83,5 @@ def __getattr__(name: str) -> Any:
     from tensorframe.frontend.linalg import equations
 
     function = globals()[name] = getattr(equations, name)
+    complete("tensorframe.linalg", [(name, function)])
     return function
