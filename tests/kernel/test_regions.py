@@ -70,6 +70,16 @@ def test_positions_of_extremes(axis, holes):
     one_kernel(tfr.argmin(x * 2, axis=axis), np.argmin(values * 2, axis=axis))
 
 
+@pytest.mark.parametrize(("dtype", "beyond"), [("int8", 31), ("float32", 31), ("float64", 63)])
+def test_positions_are_compared_in_as_few_bits_as_elements_allow(dtype, beyond):
+    x = tfr.asarray(np.arange(40.0).reshape(4, 10), dtype=dtype)
+    source = str(tfr.explain(tfr.argmax(x, axis=1), source=True))
+    others = {31: 63, 63: 31}
+    assert f"np.int{beyond + 1}({2**beyond - 1})" in source
+    assert str(2 ** others[beyond] - 1) not in source
+    assert tfr.argmax(x, axis=1).dtype == tfr.int64
+
+
 def test_several_results_of_computed_data_are_one_kernel():
     x = tfr.asarray(np.tile(REAL, (10, 1)))
     expected = np.sin(np.tile(REAL, (10, 1)) * 2) + np.tile(REAL, (10, 1))

@@ -178,6 +178,8 @@ class Body:
         """Return start + step * position, in the widest floating dtype or in integers that wrap."""
         wide = self.widest if dtype in FLOAT else dtype
         count = ir.apply("from_index", self.position(self._reads[value, -1]), dtype=wide)
+        if dtype not in FLOAT and (start, step) == (0, 1):
+            return count
         scaled = count * self.numbers.take(step, "d", wide) + self.numbers.take(start, "d", wide)
         return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
 

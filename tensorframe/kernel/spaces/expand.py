@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from math import prod
 
-from tensorframe.dtypes import FLOAT, LIMITS, bool_, int64
+from tensorframe.dtypes import FLOAT, LIMITS, DType, bool_, int32, int64
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import reduced
 from tensorframe.kernel.spaces.rewriting import Rewriting
 from tensorframe.ops.creation import ARANGE, FULL
-from tensorframe.ops.elementwise import EQUAL, LOGICAL_OR, NOT_EQUAL, WHERE
+from tensorframe.ops.elementwise import CAST, EQUAL, LOGICAL_OR, NOT_EQUAL, WHERE
 from tensorframe.ops.movement import RESHAPE
 from tensorframe.ops.reduction import ARGMAX, ARGMIN, MAX, MIN
 
@@ -54,11 +54,23 @@ class _Expansion(Rewriting):
             unknown = self.add(NOT_EQUAL, (), [source, source], shape, bool_)
             hit = self.add(LOGICAL_OR, (), [hit, unknown], shape, bool_)
         count = prod([shape[axis] for axis in axes])
-        flat = self.add(ARANGE, (0, 1, 0, 1), [], (count,), int64)
+        number = _number_dtype(count, dtype)
+        flat = self.add(ARANGE, (0, 1, 0, 1), [], (count,), number)
         along = tuple([size if axis in axes else 1 for axis, size in enumerate(shape)])
-        place = self.add(RESHAPE, (along,), [flat], along, int64)
+        place = self.add(RESHAPE, (along,), [flat], along, number)
         # no number of this length: the text of the kernel is that of any length
-        beyond = self.add(FULL, (LIMITS[int64][1],), [], (), int64)
-        candidate = self.add(WHERE, (), [hit, place, beyond], shape, int64)
-        least = self.add(MIN, (axes, keepdims), [candidate], op.shape, int64)
-        return self.put_in_place_of(self.read_as(least, value), value)
+        beyond = self.add(FULL, (LIMITS[number][1],), [], (), number)
+        candidate = self.add(WHERE, (), [hit, place, beyond], shape, number)
+        least = self.add(MIN, (axes, keepdims), [candidate], op.shape, number)
+        first = self.put_in_place_of(self.read_as(least, value), value)
+        if number == op.dtype:
+            return first
+        return self.put_in_place_of(self.apply(CAST, first, attrs=(op.dtype,)), value)
+
+
+def _number_dtype(count: int, beside: DType) -> DType:
+    """Return the dtype in which so many positions are compared beside elements of a dtype.
+
+    Short ones where elements are: so many more lie side by side, and few vector units compare 64 bits.
+    """
+    return int32 if beside.itemsize < int64.itemsize and count <= LIMITS[int32][1] else int64
