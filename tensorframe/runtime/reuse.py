@@ -6,6 +6,9 @@ something as well: the elements that were not needed, and memory that is written
 price, the next evaluation that needs the tensor stores it (the ski rental rule: at most twice the cost of having known
 before). Where making it costs much more than storing it, the first evaluation does.
 
+What a pending tensor is made of is needed again as well: where storing all of the tensor costs too much, as of a stack
+of which one row was looked at, the nearest of its ancestors that pay are stored instead.
+
 Operations are counted and nothing is timed, so a program runs the same plans every time.
 """
 
@@ -14,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from tensorframe import config
 from tensorframe.graph.node import Node, by_serial
@@ -29,13 +34,17 @@ from tensorframe.schedule.plan import Plan
 # Everything is counted in operations on elements, of which a kernel does some billions in a second. To plan a node
 # takes as long as so many of them, and so does a kernel more.
 _PLANNED = 1 << 18
-# An element that is written, and read again.
-_STORED = 8.0
+# To capture a node and to run its step, which a plan in the cache takes too.
+_RUN = 1 << 15
+# A byte that is written, and read again.
+_STORED = 2.0
 # What is needed for the first time may never be needed again: it is stored where that is a small part of making it.
 _AT_ONCE = 8.0
 # Kinds, beside those whose windows narrow, of which a part takes as large a part of the operands.
 _PROPORTIONAL = frozenset({Kind.REDUCE, Kind.FORMULA})
 _KEPT: Final = 512
+# Nodes up to which is found out exactly what each takes of every other one.
+_EXACT = 2048
 
 
 class Candidate(NamedTuple):
@@ -45,11 +54,11 @@ class Candidate(NamedTuple):
     part: float  # of the elements that the request needs
     planned: float  # of making the plan
     price: float
+    pays_at_once: bool  # whether the first evaluation that needs it stores it
 
-    @property
-    def pays_at_once(self) -> bool:
-        """Whether it is stored by the first evaluation that needs it."""
-        return self.part >= _AT_ONCE * self.price
+    def pays(self, spent: float) -> bool:
+        """Whether it is stored by an evaluation before which so much was spent on it."""
+        return spent > 0 and spent + self.part + self.planned >= self.price
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,7 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
     held = referenced(order, outlook.uses)
     if not held:
         return _NOTHING
-    if outlook.at_once.isdisjoint(held) and not _spent_before(order, outlook.charges):
+    if not outlook.at_once and not _spent_before(order, outlook.charges):
         return Choice((), [(order[index], outlook.charges[index]) for index in held])
     return _weigh(request, outlook, frozenset(held), most)
 
@@ -114,34 +123,28 @@ def _weigh(request: Capture, outlook: Outlook, held: frozenset[int], most: float
     limit = config.get().reuse_bytes
     stored: list[int] = []
     charged: list[tuple[Node, float]] = []
-    roots = request.key[-1]
-    seen = set(roots)
-    stack = list(roots)
-    while stack:
-        index = stack.pop()
-        if index in held:
-            candidates = outlook.candidates[index]
-            if (
-                candidates.nbytes <= limit
-                and candidates.price <= most
-                and _pays(candidates, spent[index])
-            ):
+    pending = set(
+        request.key[-1]
+    )  # needed by what is requested, or pending afterwards: not for what is stored alone
+    needed_again = set(held)
+    for index in reversed(outlook.upwards):
+        candidate = outlook.candidates.get(index)
+        if candidate is not None and index in needed_again:
+            is_stored = (
+                candidate.nbytes <= limit
+                and candidate.price <= most
+                and (candidate.pays_at_once or (index in pending and candidate.pays(spent[index])))
+            )
+            if is_stored:
                 stored.append(index)
                 continue  # what it is made from is not needed again for its sake
-            charged.append((request.order[index], spent[index] + outlook.charges[index]))
-        for source in outlook.inputs.get(index, ()):
-            if source not in seen:
-                seen.add(source)
-                stack.append(source)
+            if index in held and index in pending:
+                charged.append((request.order[index], spent[index] + outlook.charges[index]))
+            needed_again.update(outlook.inputs[index])
+        if index in pending:
+            pending.update(outlook.inputs[index])
     stored.sort()
     return Choice(stored, charged)
-
-
-def _pays(candidate: Candidate, spent: float) -> bool:
-    """Whether to store a node now, on which so much was spent before."""
-    if spent and spent + candidate.part + candidate.planned >= candidate.price:
-        return True
-    return candidate.pays_at_once
 
 
 def _spent(request: Capture, outlook: Outlook, held: frozenset[int]) -> dict[int, float]:
@@ -169,7 +172,8 @@ def _outlook_of(request: Capture, plan: Plan | None) -> Outlook:
 def _survey(request: Capture) -> Outlook:
     """Work out what each node of a request costs: in part, as the request needs it, and as a whole.
 
-    What several nodes have in common is shared out between them, so that costs add up to those of the request.
+    What is charged for is shared out between the nodes that have it in common, so that charges add up to the
+    operations of the request. Whether a node pays at once is a matter of all that it takes.
     """
     order, recipes = request.order, request.recipes
     place = {node: index for index, node in enumerate(order)}
@@ -180,22 +184,30 @@ def _survey(request: Capture) -> Outlook:
         for source in sources:
             uses[source] += 1
     needed = _needed(request, upwards, inputs)
-    work: dict[int, float] = {}
-    nodes: dict[int, float] = {}
+    own = {
+        index: flops(
+            order[index].op, order[index].shape, [order[source].shape for source in inputs[index]]
+        )
+        for index in upwards
+    }
+    # of each node, as a whole and what the request does of that, and the nodes that it takes
+    work, done, nodes = dict[int, float](), dict[int, float](), dict[int, float]()
     for index in upwards:
-        node, sources = order[index], inputs[index]
-        shares = [(source, _part_of(node, order[source], 1.0) / uses[source]) for source in sources]
-        work[index] = flops(node.op, node.shape, [order[source].shape for source in sources])
-        work[index] += sum([share * work.get(source, 0.0) for source, share in shares])
-        nodes[index] = 1.0 + sum([nodes.get(source, 0.0) / uses[source] for source in sources])
+        shares = [
+            (source, _part_of(order[index], order[source], 1.0) / uses[source])
+            for source in inputs[index]
+        ]
+        work[index] = own[index] + sum([share * work.get(source, 0.0) for source, share in shares])
+        done[index] = needed[index] * own[index]
+        done[index] += sum([share * done.get(source, 0.0) for source, share in shares])
+        nodes[index] = 1.0 + sum(
+            [nodes.get(source, 0.0) / uses[source] for source in inputs[index]]
+        )
+    known = (work, done, nodes)
+    exact = known if len(upwards) > _EXACT else _of_ancestors(order, upwards, inputs, own, needed)
     wanted = frozenset(request.key[-1])
     candidates = {
-        index: Candidate(
-            order[index].nbytes,
-            needed[index] * work[index],
-            nodes[index] * _PLANNED,
-            (1 - needed[index]) * work[index] + _STORED * order[index].size + _PLANNED,
-        )
+        index: _candidate(order[index], done[index], nodes[index], *[of[index] for of in exact])
         for index in upwards
         if index not in wanted and order[index].op.parts == 1
     }
@@ -207,6 +219,47 @@ def _survey(request: Capture) -> Outlook:
         {index: candidate.part + candidate.planned for index, candidate in candidates.items()},
         frozenset([index for index, candidate in candidates.items() if candidate.pays_at_once]),
     )
+
+
+def _candidate(
+    node: Node, part: float, planned: float, work: float, done: float, nodes: float
+) -> Candidate:
+    """Return a candidate that is charged with a part of what is done for it, and of so many nodes."""
+    price = work - done + _STORED * node.nbytes + _PLANNED
+    at_once = done + nodes * _RUN >= _AT_ONCE * price
+    return Candidate(node.nbytes, part, planned * _PLANNED, price, at_once)
+
+
+def _of_ancestors(
+    order: Sequence[Node],
+    upwards: Sequence[int],
+    inputs: dict[int, tuple[int, ...]],
+    own: dict[int, float],
+    needed: dict[int, float],
+) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
+    """Return of each node the operations on it and all its ancestors, how many the request does, and how many they are.
+
+    A row for each node says which part of each ancestor it takes. One that the request needs whole, as the first step
+    of a simulation whose last step is read, adds nothing to the price of what is stored.
+    """
+    row = {index: number for number, index in enumerate(upwards)}
+    parts = np.zeros((len(upwards), len(upwards)), np.float32)
+    for index in upwards:
+        mine = parts[row[index]]
+        for source in inputs[index]:
+            if source in row:
+                theirs = parts[row[source]]
+                part = _part_of(order[index], order[source], 1.0)
+                np.maximum(mine, theirs if part == 1 else part * theirs, out=mine)
+        mine[row[index]] = 1
+    costs = np.array([own[index] for index in upwards])
+    work = parts @ costs
+    done = np.minimum(parts, np.array([needed[index] for index in upwards], np.float32)) @ costs
+    nodes = np.count_nonzero(parts, axis=1)
+    all_of, done_of, nodes_of = (
+        dict(zip(upwards, of.tolist(), strict=True)) for of in (work, done, nodes)
+    )
+    return all_of, done_of, nodes_of
 
 
 def _needed(

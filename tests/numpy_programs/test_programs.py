@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import tensorframe as tfr
-
-PROGRAMS = sorted(path.stem for path in (Path(__file__).parent / "programs").glob("*.py"))
-
-
-def results(program, package):
-    """What a program's `main` returns, where `np` is a package."""
-    path = Path(__file__).parent / "programs" / f"{program}.py"
-    source = path.read_text(encoding="utf-8")
-    assert source.count("\nimport numpy as np\n") == 1
-    source = source.replace("\nimport numpy as np\n", f"\nimport {package} as np\n")
-    names = {"__name__": program}
-    exec(compile(source, str(path), "exec"), names)  # programs are ours
-    return names["main"]()
+from tests.numpy_programs.loading import PROGRAMS, load
 
 
 def same(expected, actual):
@@ -38,7 +24,7 @@ def test_there_are_ten():
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_gives_what_it_gives_with_numpy(program):
-    expected, actual = results(program, "numpy"), results(program, "tensorframe")
+    expected, actual = load(program, "numpy")(), load(program, "tensorframe")()
     assert list(expected) == list(actual)
     for name, value in expected.items():
         try:
@@ -52,7 +38,7 @@ def test_double_precision_is_as_exact_as_numpys():
     tfr.set_default_dtype("float64")
     try:
         for program in ("n_body", "kalman_filter", "spectral_solver"):
-            expected, actual = results(program, "numpy"), results(program, "tensorframe")
+            expected, actual = load(program, "numpy")(), load(program, "tensorframe")()
             for name, value in expected.items():
                 np.testing.assert_allclose(
                     np.asarray(actual[name]), np.asarray(value), rtol=1e-8, atol=1e-8

@@ -151,6 +151,52 @@ def test_what_is_cheap_is_stored_when_it_is_needed_often_and_not_before():
     )  # to write and read it costs as much as to add 1 so often
 
 
+def test_a_simulation_whose_last_step_is_read_runs_once():
+    """To store the other steps takes no more operations: each of them is on the way to the last one."""
+    track = tfr.zeros((24, SIZE))
+    x = tfr.asarray(np.linspace(0.1, 0.9, SIZE, dtype=np.float32))
+    for index in range(24):
+        x = tfr.sin(tfr.exp(tfr.cos(x) * 0.7)) * 0.5
+        track[index] = x
+    del x
+    with counted() as work:
+        float(track[-1].sum())
+    first = sum(work.flops)
+    with counted() as work:
+        float(track[-2].sum()), track[3].numpy()
+    assert sum(work.flops) < first / 4  # the first steps take no time
+
+
+def test_what_a_large_tensor_is_made_of_is_stored_in_its_place():
+    """All of the stack would be 16 times as much to write as what was looked at takes to make."""
+    states = [tfr.asarray(np.linspace(0.1, 0.9, SIZE, dtype=np.float32))]
+    for _ in range(20):
+        states.append(tfr.sin(tfr.exp(tfr.cos(states[-1]) * 0.7)) * 0.5)
+    history = tfr.stack([tfr.broadcast_to(state, (16, SIZE)) for state in states])
+    del states
+    with counted() as work:
+        float(history[-1, 0].sum())
+    assert not history.is_computed
+    first = sum(work.flops)
+    with counted() as work:
+        float(history[-1, 1].sum()), float(history[-2, 0].sum())
+    assert sum(work.flops) < first / 4  # the first steps take no time
+
+
+def test_what_many_small_steps_lead_to_is_evaluated_once():
+    """Of a hundred nodes the operations are few, but to find their plan and run its steps takes time as well."""
+    x = tfr.asarray(np.linspace(0.1, 0.9, 50, dtype=np.float32))
+    for _ in range(100):
+        x = tfr.flip(x) * 0.5 + tfr.roll(x, 1) * 0.5
+    pair = tfr.stack([x, x + 1])
+    del x
+    with counted() as work:
+        assert float(pair[0, 0]) < float(pair[1, 0])
+        float(pair[0, 1])
+    assert work.run == 1
+    assert pair.is_computed
+
+
 def test_what_nobody_refers_to_is_not_stored():
     x = tfr.asarray(np.ones(SIZE, np.float32))
     with counted() as work:
