@@ -21,7 +21,7 @@ THEMES: tuple[Theme, ...] = ("light", "dark")
 def main() -> None:
     """Write both pictures."""
     for theme in THEMES:
-        with lab(CELLS, theme=theme, width=860, height=1000) as page:
+        with lab(CELLS, theme=theme, width=950, height=1000) as page:
             screenshot(page, IMAGES / f"overview-{theme}.png")
 
 

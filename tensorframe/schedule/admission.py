@@ -48,9 +48,9 @@ def can_fuse(
     if node.device is not sink.device:
         return f"it lives on {node.device}"
     if len(group.nodes) >= capabilities.max_ops:
-        return f"the region has {capabilities.max_ops} ops already"
+        return f"the kernel has {capabilities.max_ops} ops already"
     if len(group.inputs) + len(node.inputs) > capabilities.max_inputs:
-        return f"the region would have more than {capabilities.max_inputs} operands"
+        return f"the kernel would have more than {capabilities.max_inputs} operands"
     if not capabilities.compiles:
         if node.shape != sink.shape:
             return _again(node, sink)
