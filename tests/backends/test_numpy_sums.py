@@ -5,11 +5,16 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
+import tensorframe as tfr
 from tensorframe.backends.numpy import (
     engine,  # noqa: F401 - the spellings
+    sequence,
     sums,
 )
 from tensorframe.backends.numpy.functions import implementation
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import reduced
+from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.reduction import PROD, SUM
 
 SHAPES = [
@@ -117,3 +122,39 @@ def test_long_lines_are_cut_where_numpy_cuts_them(dtype, monkeypatch):
     for copied in (200, 3000):
         monkeypatch.setattr(sums, "_COPIED", copied)
         assert np.asarray(sums.joined(np.add, x, (0, 1))).tobytes() == whole.tobytes()
+
+
+def summed_region(dtype, axes, keepdims):
+    """Return the region of a sum of integers: a conversion and the reduction."""
+    shape, wide = (30, 40), np.dtype("uint64" if dtype == "uint16" else "int64")
+    return Region(
+        ((shape, np.dtype(dtype)),),
+        (
+            RegionOp(CAST, (wide,), (0,), shape, wide),
+            RegionOp(SUM, (axes, keepdims), (1,), reduced(shape, axes, keepdims=keepdims), wide),
+        ),
+        (2,),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32"])
+@pytest.mark.parametrize("axes", [(0, 1), (0,), (1,)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_integers_are_converted_by_the_sum_itself(dtype, axes, keepdims, monkeypatch):
+    region = summed_region(dtype, axes, keepdims)
+    monkeypatch.setattr(sequence, "elementwise_program", None)  # nothing is converted besides
+    run = sequence.sequence_program(region)
+    x = np.random.default_rng(0).integers(0, 100, (30, 40)).astype(dtype)
+    (found,) = run([x], [None])
+    wanted = np.sum(x, axis=axes, keepdims=keepdims)
+    np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+def test_converted_integers_that_others_read_are_converted_once():
+    x = tfr.asarray(
+        np.random.default_rng(0).integers(0, 100, (30, 40)).astype(np.int32), device="cpu"
+    )
+    wide = tfr.astype(x, tfr.int64)
+    total, largest = tfr.sum(wide), tfr.max(wide)
+    tfr.compute(total, largest)
+    assert (total.item(), largest.item()) == (x.numpy().sum(), x.numpy().max())

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.base import Program
 from tensorframe.backends.host_pool import reshaped
 from tensorframe.backends.numpy.functions import MADE, Function, formula, implementation, spells
 from tensorframe.backends.numpy.sums import joined
-from tensorframe.dtypes import FLOATING, NARROW, wide_of
+from tensorframe.dtypes import BITWISE, FLOATING, INTEGER, NARROW, bool_, wide_of
 from tensorframe.graph.op import Kind, Op
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.ops.elementwise import CAST
 
 Array = Any
 
@@ -60,6 +65,36 @@ def _summed(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdims: bool) ->
 
 
 MADE[Kind.REDUCE] = _combining
+
+
+def is_widened(region: Region, conversion: RegionOp, op: RegionOp) -> bool:
+    """Whether a sum or product of converted integers is a call that converts them itself."""
+    how = op.op.combination
+    if conversion.op is not CAST or op.op.kind is not Kind.REDUCE or how is None or not how.wide:
+        return False
+    before, after = region.dtype_of(conversion.inputs[0]), conversion.dtype
+    is_plain = how.take is None and how.finish is None
+    return is_plain and after in INTEGER and before in BITWISE and bool(np.can_cast(before, after))
+
+
+def widened(region: Region) -> Program:
+    """Return the program of such a conversion and what sums it up."""
+    conversion, op = region.ops
+    axes, keepdims = op.attrs
+    (source,) = conversion.inputs
+    how = op.op.combination
+    assert how is not None
+    ufunc = implementation[how.join]
+    assert isinstance(ufunc, np.ufunc)
+    counts = ufunc is np.add and region.dtype_of(source) == bool_ and math.prod(op.shape) == 1
+
+    def run(inputs: Sequence[Array], _buffers: Sequence[Array | None]) -> Sequence[Array]:
+        x = inputs[source]
+        if counts:  # without a conversion, on whole vectors of bits
+            return (np.full(op.shape, np.count_nonzero(x), op.dtype),)
+        return (ufunc.reduce(x, axis=axes, dtype=op.dtype, keepdims=keepdims),)
+
+    return run
 
 
 def _position(function: Function) -> Function:

@@ -1,13 +1,18 @@
-"""Regions of mixed ops in NumPy: cut into runs of elementwise ops, which go in blocks, and single calls."""
+"""Regions of mixed ops in NumPy: cut into runs of elementwise ops, which go in blocks, and single calls.
+
+Integers that are converted only to be summed up are one call: NumPy converts a block of them at a time.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.call import single_call
+from tensorframe.backends.numpy.reduction import is_widened, widened
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.graph.node import told_apart
 from tensorframe.graph.op import Kind
@@ -29,7 +34,7 @@ class _Part:
 def sequence_program(region: Region) -> Program:
     """Return the program that runs a region of any ops part by part."""
     region = without_repeats(region)
-    parts = runs(region)
+    parts = _with_widened(region, runs(region))
     last_use = {
         source: number
         for number, run in enumerate(parts)
@@ -85,6 +90,22 @@ def runs(region: Region) -> list[Run]:
     return parts
 
 
+def _with_widened(region: Region, parts: list[Run]) -> list[Run]:
+    """Return the parts with conversions beside the reductions that are all that reads them."""
+    uses = Counter([source for op in region.ops for source in op.inputs] + list(region.outputs))
+    joined: list[Run] = []
+    for part in parts:
+        ((_, op), *others) = part
+        if joined and not others:
+            value, before = joined[-1][-1]
+            if op.inputs == (value,) and uses[value] == 1 and is_widened(region, before, op):
+                joined[-1].pop()
+                joined = [*filter(None, joined), [(value, before), *part]]
+                continue
+        joined.append(part)
+    return joined
+
+
 def _part(region: Region, index: int, run: Run, last_use: dict[int, int]) -> _Part:
     made = [value for value, _ in run]
     takes = tuple(dict.fromkeys([s for _, op in run for s in op.inputs if s not in made]))
@@ -92,7 +113,9 @@ def _part(region: Region, index: int, run: Run, last_use: dict[int, int]) -> _Pa
         [value for value in made if value in region.outputs or last_use.get(value, -1) > index]
     )
     part = region.part(takes, made, makes)
-    mapped = all(op.op.kind is Kind.MAP for _, op in run)
-    program = elementwise_program(part) if mapped else single_call(part)
+    if all(op.op.kind is Kind.MAP for _, op in run):
+        program = elementwise_program(part)
+    else:
+        program = single_call(part) if len(run) == 1 else widened(part)
     dead = tuple([v for v in takes if last_use[v] == index and v not in region.outputs])
     return _Part(program, takes, makes, (None,) * len(makes), dead)
