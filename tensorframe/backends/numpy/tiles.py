@@ -13,10 +13,13 @@ _DTYPES = frozenset({float32, float64})
 # Multiplications from which tiles pay; rows for each right factor below which to pack it takes too large a part of the
 # time; and bytes of right factors up to which packed ones stay in the cache, and may take memory beside them.
 _LEAST, _FEWEST_ROWS, LARGEST = 1 << 20, 8, 1 << 21
-# Elements that a thread has for a block, at least eight rows of the result; and multiplications that it should have.
+# Elements that a thread has for a block, at least half a step's rows; and multiplications that it should have.
 _BLOCK, _WORK = 1 << 16, 1 << 19
+# Rows of a block come in steps that tiles of six rows and of eight both fill: a tile of the two rows that are left over
+# takes as long as one of four.
+_STEP = 24
 # Rows of a block, if more of them are no better.
-TALL = 64
+TALL = 2 * _STEP
 # Terms of rows that are put side by side, at most.
 BESIDE = 384
 # Bytes of right factors that chains pack at a time, unless a matrix alone has more.
@@ -39,8 +42,8 @@ def is_for_tiles(left: Shape, right: Shape, shape: Shape, dtype: DType) -> bool:
 
 def rows_of_block(terms: int, columns: int, rows: int = TALL) -> int:
     """Return how many rows a block has: as many as these, more where it had little to do, fewer where it is large."""
-    tall = max(rows, _WORK // (terms * columns) // 8 * 8)
-    return min(tall, max(_BLOCK // columns // 8 * 8, 8))
+    tall = max(rows, _WORK // (terms * columns) // _STEP * _STEP)
+    return min(tall, max(_BLOCK // columns // _STEP * _STEP, _STEP // 2))
 
 
 def scratch_of_product(right: Shape, dtype: DType) -> int:

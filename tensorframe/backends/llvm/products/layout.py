@@ -23,7 +23,7 @@ from tensorframe.machine import HOST
 Array = Any
 
 # Blocks that there should be: with fewer, they have half as many rows.
-_ENOUGH = 32
+_ENOUGH = 16
 
 # Rows of a right factor that are packed in one go.
 _PACKED_ROWS = 32
