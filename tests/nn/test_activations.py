@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.graph.node import reachable
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
 from tests.nn.cases.activations import ELEMENTWISE
@@ -18,6 +18,21 @@ def test_softmax_takes_dim(name):
     for dim in (0, 1, -1):
         expected = getattr(tfr, name)(X, axis=dim).numpy()
         np.testing.assert_array_equal(getattr(F, name)(X, dim=dim).numpy(), expected)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+def test_softmax_converts_its_input_to_the_dtype_that_is_asked_for(name):
+    function = getattr(F, name)
+    numbers = tfr.asarray([[1, 2, 4], [0, 0, 9]])
+    found = function(numbers, dim=1, dtype="float64")
+    expected = function(tfr.asarray(numbers.numpy().astype("float64")), dim=1)
+    assert found.dtype == tfr.float64
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    assert function(X, dtype=tfr.float16).dtype == tfr.float16
+    with pytest.raises(DTypeError, match=f"{name}: dtype is a real floating one, got int32"):
+        function(X, dtype="int32")
+    with pytest.raises(DTypeError, match="real"):
+        function(numbers)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
@@ -92,3 +107,8 @@ def test_wrong_arguments():
         F.glu(X, 0)
     with pytest.raises(ShapeError, match="one for each of 4 channels, got shape"):
         F.prelu(X, tfr.ones(3))
+
+
+def test_bounds_of_random_slopes_are_in_order():
+    with pytest.raises(OutOfRangeError, match=r"lower=0.3 is above upper=0.2"):
+        F.rrelu([1.0], 0.3, 0.2)

@@ -259,12 +259,6 @@ WRONG: dict[str, tuple[list[tuple[int, ...]], dict[str, Any], type, str]] = {
         tfr.errors.DTypeError,
         "mask != 0",
     ),
-    "two masks": (
-        [(3, 4), (5, 4), (5, 4)],
-        {"attn_mask": np.ones((3, 5), bool), "is_causal": True},
-        tfr.errors.ArgumentError,
-        "not both",
-    ),
     "probability": ([(3, 4)] * 3, {"dropout_p": 1.5}, tfr.errors.ArgumentError, "1.5"),
 }
 
@@ -274,6 +268,17 @@ def test_what_does_not_fit_is_said(name: str) -> None:
     shapes, options, error, message = WRONG[name]
     with pytest.raises(error, match=message):
         attend(*map(tfr.ones, shapes), **options)
+
+
+@pytest.mark.parametrize("kind", ["booleans", "numbers"])
+def test_a_mask_beside_a_causal_one_leaves_what_both_let_through(kind: str) -> None:
+    q, k, v = [drawn(2, 3, size, 4) for size in (5, 7, 7)]
+    given = np.random.default_rng(3).uniform(-1, 1, (5, 7))
+    earlier = np.tri(5, 7, dtype=bool)
+    mask = given > -0.5 if kind == "booleans" else given
+    both = mask & earlier if kind == "booleans" else np.where(earlier, given, -np.inf)
+    found = attend(q, k, v, attn_mask=mask, is_causal=True)
+    np.testing.assert_allclose(found.numpy(), attend(q, k, v, attn_mask=both).numpy(), rtol=1e-6)
 
 
 def test_complex_operands_are_refused() -> None:

@@ -189,3 +189,23 @@ def test_other_wrong_arguments():
         F.cross_entropy(tfr.ones((3, 0)), tfr.asarray([0, 0, 0]))
     with pytest.raises(ArgumentError, match="there is no p 3"):
         F.multi_margin_loss(SCORES, tfr.asarray([1, 2, 3]), p=3)
+
+
+@pytest.mark.parametrize(
+    "loss", [F.mse_loss, F.l1_loss, F.huber_loss], ids=lambda one: one.__name__
+)
+def test_weights_have_the_shape_of_the_input(loss):
+    x, y = tfr.ones((4, 3)), tfr.zeros((4, 3))
+    for shape in [(3,), (4, 1), ()]:
+        with pytest.raises(ShapeError, match=r"weight has shape .* needs \(4, 3\)"):
+            loss(x, y, weight=tfr.ones(shape))
+    assert loss(x, y, weight=tfr.ones((4, 3), dtype="float64")).dtype == tfr.float64
+    assert loss(x, y, weight=tfr.ones((4, 3), dtype="int64")).dtype == tfr.float32
+
+
+def test_widths_of_huber_losses_are_positive():
+    for delta in (0, -1.0):
+        with pytest.raises(OutOfRangeError, match=f"huber_loss: delta is positive, got {delta}"):
+            F.huber_loss([1.0], [2.0], delta=delta)
+    with pytest.raises(OutOfRangeError, match="smooth_l1_loss: beta is not negative, got -1"):
+        F.smooth_l1_loss([1.0], [2.0], beta=-1)

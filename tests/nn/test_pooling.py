@@ -216,3 +216,15 @@ def test_other_wrong_arguments():
         F.avg_pool2d(tfr.asarray([[[1]]]), 1)
     with pytest.raises(DTypeError, match="max_pool2d: takes real dtypes, got complex64"):
         F.max_pool2d(x * tfr.asarray(1j), 2)
+
+
+@pytest.mark.parametrize("pool", [F.max_pool1d, F.avg_pool1d], ids=["largest", "means"])
+def test_one_window_may_be_larger_than_all_there_is_if_it_may_reach_beyond_the_end(pool):
+    x = tfr.asarray([[1.0, 3.0]])
+    expected = 3.0 if pool is F.max_pool1d else 2.0
+    for size, stride in [(3, 2), (9, 9)]:
+        assert pool(x, size, stride, ceil_mode=True).tolist() == [[expected]]
+        with pytest.raises(ShapeError, match="larger than an axis of 2"):
+            pool(x, size, stride)
+    with pytest.raises(ShapeError, match="larger than an axis of 2"):
+        pool(x, 9, 2, ceil_mode=True)

@@ -13,6 +13,8 @@ CALLS = {
     "lp_pool2d": (lambda x: F.lp_pool2d(x, 2, 2), (3, 3)),
     "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, 4), (4, 4)),
     "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, 4), (4, 4)),
+    "no parts": (lambda x: F.adaptive_max_pool2d(x, (0, 4)), (0, 4)),
+    "prelu": (lambda x: F.prelu(x, tfr.ones(x.shape[1], device=x.device)), (6, 6)),
     "unfold": (lambda x: F.unfold(x, 2), None),
     "interpolate": (lambda x: F.interpolate(x, 9, mode="bilinear"), (9, 9)),
     "nearest": (lambda x: F.interpolate(x, 12), (12, 12)),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.dtypes import FLOAT, DTypeLike, as_dtype
+from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.operands import operand, reshaped
+from tensorframe.frontend.operands import converted, operand, reshaped
 from tensorframe.frontend.parameters import choice, flag
 from tensorframe.frontend.random.distributions import exponential, uniform
 from tensorframe.frontend.random.keys import Source
@@ -15,6 +16,7 @@ from tensorframe.frontend.reductions import softmax as reductions
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op, find
 from tensorframe.graph.shape import normalize_axis
+from tensorframe.graph.tracing import TracedNumber
 from tensorframe.nn.functional.operands import floating, real_number
 from tensorframe.ops import activations as rows
 from tensorframe.ops.elementwise import ADD, EQUAL, LOG, MULTIPLY, NEGATIVE, SUBTRACT
@@ -116,7 +118,7 @@ def prelu(input: ArrayLike, weight: ArrayLike) -> Tensor:
         raise ShapeError(
             f"prelu: weight has one slope, or one for each of {channels} channels, got shape {slopes.shape}"
         )
-    aligned = (slopes.size, *[1] * (tensor.ndim - 2)) if slopes.size > 1 else ()
+    aligned = (slopes.size, *[1] * (tensor.ndim - 2)) if slopes.size != 1 else ()
     return apply(rows.LEAKY_RELU, tensor, reshaped(slopes, aligned))
 
 
@@ -135,6 +137,8 @@ def rrelu(
     """
     tensor = floating("rrelu", "input", input)
     low, high = real_number("rrelu", "lower", lower), real_number("rrelu", "upper", upper)
+    if type(low) is not TracedNumber is not type(high) and low > high:
+        raise OutOfRangeError(f"rrelu: lower={lower!r} is above upper={upper!r}")
     slope: Any = (low + high) / 2
     if flag("rrelu", "training", training):
         slope = uniform(tensor.shape, low, high, dtype=tensor.dtype, device=tensor.device, key=key)
@@ -396,35 +400,51 @@ def _halves(name: str, input: Any, dim: int) -> tuple[Tensor, Tensor]:
     return first, second
 
 
-def softmax(input: ArrayLike, dim: int = -1) -> Tensor:
+def softmax(input: ArrayLike, dim: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
     """Exponentials of `input` along `dim`, scaled to sum to one: `tfr.softmax` under PyTorch's argument names.
 
-    Shape and dtype are those of `input` (real floating, else DTypeError).
+    Shape and dtype are those of `input` (real floating, else DTypeError). With `dtype`, which is real floating, it is
+    converted first: integers have a softmax, and half precision keeps its digits.
 
     >>> tfr.nn.functional.softmax(tfr.asarray([0.0, 0.0]), dim=0).tolist()
     [0.5, 0.5]
+    >>> tfr.nn.functional.softmax(tfr.asarray([0, 0]), dim=0, dtype="float32").tolist()
+    [0.5, 0.5]
     """
-    return reductions.softmax(input, axis=dim)
+    return reductions.softmax(_in_dtype("softmax", input, dtype), axis=dim)
 
 
-def log_softmax(input: ArrayLike, dim: int = -1) -> Tensor:
+def log_softmax(input: ArrayLike, dim: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
     """Logarithm of `softmax`, accurate where softmax is nearly 0 or 1; arguments are the same.
 
     >>> tfr.nn.functional.log_softmax(tfr.asarray([0.0, 1000.0]), dim=0).tolist()
     [-1000.0, 0.0]
     """
-    return reductions.log_softmax(input, axis=dim)
+    return reductions.log_softmax(_in_dtype("log_softmax", input, dtype), axis=dim)
 
 
-def softmin(input: ArrayLike, dim: int = -1) -> Tensor:
-    """`softmax` of the negated elements: the smallest has the largest share.
+def softmin(input: ArrayLike, dim: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
+    """`softmax` of the negated elements: the smallest has the largest share. Arguments are the same.
 
     Shares along `dim` sum to one.
 
     >>> tfr.nn.functional.softmin(tfr.asarray([0.0, 0.0]), dim=0).tolist()
     [0.5, 0.5]
     """
-    return reductions.softmax(apply(NEGATIVE, floating("softmin", "input", input)), axis=dim)
+    return reductions.softmax(apply(NEGATIVE, _in_dtype("softmin", input, dtype)), axis=dim)
+
+
+def _in_dtype(name: str, input: ArrayLike, dtype: DTypeLike | None) -> Tensor:
+    """Return an input in the dtype that is asked for, or its own; DTypeError unless that is real floating."""
+    if dtype is None:
+        return floating(name, "input", input)
+    wanted = as_dtype(dtype)
+    if wanted not in FLOAT:
+        raise DTypeError(
+            f"{name}: dtype is a real floating one, got {wanted}",
+            suggestions=("dtype=tfr.float32",),
+        )
+    return converted(operand(input), wanted)
 
 
 def gumbel_softmax(

@@ -163,7 +163,7 @@ def _uneven_extremes(tensor: Tensor, rank: int, parts: Shape) -> tuple[Tensor, T
         taken = _taken(taken, len(front) + 2 * number, places)
         flat = flat[..., None, None] * length + places
     order = (*range(0, 2 * rank, 2), *range(1, 2 * rank, 2))
-    flat = flat.transpose(order).reshape(*parts, -1)
+    flat = flat.transpose(order).reshape(*parts, prod(flat.shape[1::2]))
     places_in_front = tuple(range(len(front)))
     lines = permuted(taken, (*places_in_front, *[len(front) + axis for axis in order]))
     lines = reshaped(lines, (*front, *parts, flat.shape[-1]))
@@ -183,7 +183,7 @@ def _places(length: int, count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[A
     """Return the positions of the elements of each part of an axis, and which of them are in it and not beyond."""
     number = np.arange(count)
     first, end = number * length // count, -(-(number + 1) * length // count)
-    most = int((end - first).max(initial=0))
+    most = int((end - first).max(initial=1))
     places = first[:, None] + np.arange(most)
     return np.minimum(places, end[:, None] - 1), places < end[:, None]
 

@@ -54,16 +54,16 @@ def scaled_dot_product_attention(
     precision is computed in float32). `scale` is 1 / sqrt(E) if not given.
 
     `attn_mask` broadcasts to (..., heads, L, S): booleans say which keys take part, numbers are added to the scores.
-    `is_causal` lets query i see keys 0 to i. A query that sees no key at all gives zeros, and has no gradient. With
-    `enable_gqa` each head of `key` and `value` serves as many neighbouring heads of `query`, without copies of it.
-    With `dropout_p` weights are dropped with that probability, the others scaled up; they are drawn by `dropout_key`,
-    or by what `tfr.random.seed` restarts.
+    `is_causal` lets query i see keys 0 to i, of those that a mask lets it see. A query that sees no key at all gives
+    zeros, and has no gradient. With `enable_gqa` each head of `key` and `value` serves as many neighbouring heads of
+    `query`, without copies of it. With `dropout_p` weights are dropped with that probability, the others scaled up;
+    they are drawn by `dropout_key`, or by what `tfr.random.seed` restarts.
 
     On the cpu all of it is one step, and of the scores only a block is in memory at a time, in gradients without
     dropout too.
 
     Raises ShapeError where sizes do not agree, DTypeError for complex operands or a mask of integers, ArgumentError for
-    a mask beside `is_causal`.
+    a `dropout_p` that is no probability.
 
     >>> x = tfr.asarray([[1.0, 0.0], [0.0, 1.0]])
     >>> tfr.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)[0].tolist()
@@ -72,7 +72,7 @@ def scaled_dot_product_attention(
     q, k, v = floating(query, key, value)
     dtype = q.dtype
     _check_operands(q, k, v)
-    _check_options(attn_mask, dropout_p, is_causal)
+    _check_options(dropout_p)
     q, k, v = [converted(tensor, dtypes.wide_of(dtype)) for tensor in (q, k, v)]
     heads = q.shape[-3:-2]
     if enable_gqa:
@@ -112,10 +112,10 @@ def _attended(
 ) -> Tensor:
     """Return attention in ops: where two products can be one step, they are recognised by these."""
     scores = apply(MULTIPLY, q @ k.mT, scale)
+    if mask.given is not None:
+        scores = _masked(scores, mask.given, mask.heads)
     if mask.is_causal:
         scores = where(_causal(scores.shape, scores.device), scores, float("-inf"))
-    elif mask.given is not None:
-        scores = _masked(scores, mask.given, mask.heads)
     weights = call(MASKED_SOFTMAX, scores, attrs=((scores.ndim - 1,),))
     if dropout.probability > 0:
         weights = _dropped(weights, *dropout)
@@ -150,12 +150,7 @@ def _check_operands(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
 
 
-def _check_options(mask: Any, dropout_p: float, is_causal: bool) -> None:
-    if is_causal and mask is not None:
-        raise ArgumentError(
-            f"{_NAME}: takes attn_mask or is_causal, not both",
-            suggestions=("attn_mask & tfr.tril(tfr.ones((L, S), dtype=bool)) for both",),
-        )
+def _check_options(dropout_p: float) -> None:
     if not 0 <= dropout_p <= 1:
         raise ArgumentError(f"{_NAME}: dropout_p is a probability, got {dropout_p!r}")
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from math import log, pi
 from typing import Any
 
-from tensorframe.errors import ShapeError
+from tensorframe.errors import OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.operands import operand, promoted, widened
+from tensorframe.frontend.operands import expanded, operand, promoted, reshaped, widened
 from tensorframe.frontend.parameters import flag, number
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import mean
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import find
 from tensorframe.graph.shape import broadcast, normalize_axis
+from tensorframe.graph.tracing import TracedNumber
 from tensorframe.nn.functional.normalization import norm
-from tensorframe.nn.functional.operands import floating, real_number
+from tensorframe.nn.functional.operands import floating, need_shape, real_number
 from tensorframe.nn.functional.reduction import (
     REDUCTIONS,
     as_given,
@@ -67,21 +68,28 @@ _SOFTPLUS = find("softplus")
 _LEAST_SQUARE = 1e-12
 
 
-def mse_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Tensor:
+def mse_loss(
+    input: ArrayLike, target: ArrayLike, reduction: str = "mean", weight: ArrayLike | None = None
+) -> Tensor:
     """Squared differences. `target` has the shape of `input`, or broadcasts to it (else ShapeError).
 
-    `reduction` is "none", "sum" or "mean". Real floating dtypes; half precision computes in float32.
+    `reduction` is "none", "sum" or "mean". `weight`, of the shape of `input`, says how much each difference counts; a
+    mean is the sum over that of the weights. Real floating dtypes; half precision computes in float32.
 
     >>> tfr.nn.functional.mse_loss(tfr.asarray([1.0, 2.0]), tfr.asarray([1.0, 4.0])).item()
     2.0
+    >>> tfr.nn.functional.mse_loss(tfr.asarray([1.0, 2.0]), tfr.asarray([1.0, 4.0]), weight=[1.0, 3.0]).item()
+    3.0
     """
     how = need_reduction("mse_loss", reduction)
     x, y = both("mse_loss", input, target)
     losses = apply(SQUARE, apply(SUBTRACT, widened(x), widened(y)))
-    return as_given(reduced(losses, how), x.dtype)
+    return _weighted_mean("mse_loss", losses, x, how, weight)
 
 
-def l1_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Tensor:
+def l1_loss(
+    input: ArrayLike, target: ArrayLike, reduction: str = "mean", weight: ArrayLike | None = None
+) -> Tensor:
     """Absolute differences; arguments as for `mse_loss`.
 
     Averaged over all elements, unless `reduction` is "sum" or "none".
@@ -92,14 +100,38 @@ def l1_loss(input: ArrayLike, target: ArrayLike, reduction: str = "mean") -> Ten
     how = need_reduction("l1_loss", reduction)
     x, y = both("l1_loss", input, target)
     losses = apply(ABS, apply(SUBTRACT, widened(x), widened(y)))
-    return as_given(reduced(losses, how), x.dtype)
+    return _weighted_mean("l1_loss", losses, x, how, weight)
+
+
+def _weighted_mean(
+    name: str, losses: Tensor, x: Tensor, how: str, weight: ArrayLike | None
+) -> Tensor:
+    """Return losses by their reduction; a mean is over the weights, if there are any."""
+    if weight is None:
+        return as_given(reduced(losses, how), x.dtype)
+    factors, x = _weights(name, weight, x)
+    losses = apply(MULTIPLY, losses, factors)
+    return as_given(reduced(losses, how, total(factors) if how == "mean" else None), x.dtype)
+
+
+def _weights(name: str, weight: ArrayLike, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the weights of elements in no less than float32, and the input in the dtype that both promote to."""
+    factors = beside(name, "weight", weight, x)
+    need_shape(name, "weight", factors, x.shape, "an input of this shape")
+    promoted_x, factors = promoted(x, factors)
+    return widened(factors), promoted_x
 
 
 def huber_loss(
-    input: ArrayLike, target: ArrayLike, reduction: str = "mean", delta: float = 1.0
+    input: ArrayLike,
+    target: ArrayLike,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: ArrayLike | None = None,
 ) -> Tensor:
     """Half the squared difference up to `delta`, from there on a line; other arguments as for `mse_loss`.
 
+    A mean is over all elements here, with weights too, as in PyTorch.
     Source: P. J. Huber, "Robust estimation of a location parameter", Annals of Mathematical Statistics 35 (1964).
 
     >>> tfr.nn.functional.huber_loss(tfr.asarray([0.5, 3.0]), tfr.zeros(2), "none").tolist()
@@ -107,7 +139,13 @@ def huber_loss(
     """
     how = need_reduction("huber_loss", reduction)
     x, y = both("huber_loss", input, target)
-    losses = apply(HUBER, widened(x), widened(y), real_number("huber_loss", "delta", delta))
+    width = real_number("huber_loss", "delta", delta)
+    if type(width) is not TracedNumber and width <= 0:
+        raise OutOfRangeError(f"huber_loss: delta is positive, got {delta!r}")
+    losses = apply(HUBER, widened(x), widened(y), width)
+    if weight is not None:
+        factors, x = _weights("huber_loss", weight, x)
+        losses = apply(MULTIPLY, losses, factors)
     return as_given(reduced(losses, how), x.dtype)
 
 
@@ -120,6 +158,8 @@ def smooth_l1_loss(
     [0.125, 2.5]
     """
     width = number("smooth_l1_loss", "beta", beta)
+    if width < 0:
+        raise OutOfRangeError(f"smooth_l1_loss: beta is not negative, got {beta!r}")
     if width == 0.0:
         return l1_loss(input, target, reduction)
     how = need_reduction("smooth_l1_loss", reduction)
@@ -301,12 +341,17 @@ def cosine_similarity(x1: ArrayLike, x2: ArrayLike, dim: int = 1, eps: float = 1
     name = "cosine_similarity"
     first, second = _pair(name, x1, x2)
     least = real_number(name, "eps", eps)
-    axis = normalize_axis(name, dim, max(first.ndim, second.ndim))
     shape = broadcast(name, first.shape, second.shape)
-    from_end = axis - len(shape)
+    axis = normalize_axis(name, dim, len(shape))
     parts = []
-    for vector in (widened(first), widened(second)):
-        length = call(VECTOR_NORM, vector, attrs=((vector.ndim + from_end,), True))
+    for tensor in (widened(first), widened(second)):
+        sizes = [*[1] * (len(shape) - tensor.ndim), *tensor.shape]
+        aligned = reshaped(tensor, tuple(sizes))
+        sizes[axis] = shape[
+            axis
+        ]  # a vector of one element that broadcasts is as long as the other one
+        vector = expanded(aligned, tuple(sizes))
+        length = call(VECTOR_NORM, vector, attrs=((axis,), True))
         parts.append(vector / apply(MAXIMUM, length, least))
     return as_given(total(apply(MULTIPLY, *parts), axis=axis), first.dtype)
 
@@ -393,6 +438,7 @@ def triplet_margin_loss(
 
 def _pair(name: str, x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
     """Return two floating tensors, in the dtype that they promote to, whose shapes broadcast."""
-    first, second = promoted(floating(name, "x1", x1), floating(name, "x2", x2))
+    first, second = promoted(operand(x1), operand(x2))
+    floating(name, "x1", first)
     broadcast(name, first.shape, second.shape)
     return first, second

@@ -66,7 +66,7 @@ def windows_on(
     """Return the windows on axes of these lengths; ShapeError where not even one fits what is padded.
 
     Without `stride`, one begins where another ends. With `ceil_mode`, the last one may reach beyond the end, if it
-    begins on the tensor or the padding before it.
+    begins on the tensor or the padding before it; it may be the only one.
     """
     rank = len(lengths)
     sizes = for_each_axis(name, "kernel_size", kernel_size, rank, 1)
@@ -82,7 +82,7 @@ def windows_on(
         count = -(-room // step) + 1 if beyond else room // step + 1
         if beyond and (count - 1) * step >= length + pad:
             count -= 1
-        if room < 0 or count < 1:
+        if count < 1 or (room < 0 and not beyond):
             raise ShapeError(
                 f"{name}: a window of {reach} elements is larger than an axis of {length} with padding={pad}",
                 suggestions=(f"kernel_size={max(length + 2 * pad, 1)}, or more padding",),

@@ -355,4 +355,29 @@ CASES = {
         lambda a, p, n: (3 + distance(a, p) - np.minimum(distance(a, n), distance(p, n))).mean(),
         *(real(4, 3), real(4, 3), real(4, 3)),
     ),
+    "cosine_similarity of vectors that broadcast along dim": case(
+        lambda F, x, y: F.cosine_similarity(x, y, dim=0),
+        lambda x, y: (unit(x.T) * unit(np.broadcast_to(y, x.shape).T)).sum(-1),
+        *(real(4, 3), real(3)),
+    ),
+    "cosine_similarity of integers": case(
+        lambda F, x, y: F.cosine_similarity(x, y),
+        lambda x, y: (unit(x) * unit(y)).sum(-1),
+        *(real(4, 3), labels(5, 4, 3) + 1),
+    ),
+    "mse_loss with weights": case(
+        lambda F, x, y, w: F.mse_loss(x, y, weight=w),
+        lambda x, y, w: ((x - y) ** 2 * w).sum() / w.sum(),
+        *(real(4, 3), real(4, 3), real(4, 3, low=0.5)),
+    ),
+    "l1_loss with weights": case(
+        lambda F, x, y, w: F.l1_loss(x, y, reduction="sum", weight=w),
+        lambda x, y, w: (np.abs(x - y) * w).sum(),
+        *(real(4, 3), real(4, 3), real(4, 3, low=0.5)),
+    ),
+    "huber_loss with weights": case(
+        lambda F, x, y, w: F.huber_loss(x, y, delta=0.7, weight=w),
+        lambda x, y, w: (huber(x - y, 0.7) * w).mean(),
+        *(real(4, 3), real(4, 3), real(4, 3, low=0.5)),
+    ),
 }
