@@ -23,11 +23,16 @@ def share_storage(plan: Plan, donated: Collection[int] = ()) -> None:
     checks that nobody else sees that memory. Of the leaves, those `donated` are the plan's own.
     """
     last_use = _last_uses(plan)
+    # what a step reads through a view dies with the view, though the step does not name it
+    dying: dict[int, list[int]] = {}
+    for slot, index in enumerate(last_use):
+        if slot >= plan.leaves or slot in donated:
+            dying.setdefault(index, []).append(slot)
     owned = set(donated)  # slots with memory of their own: neither given to the plan nor views
     for index, step in enumerate(plan.steps):
-        dying = [slot for slot in dict.fromkeys(step.inputs) if last_use[slot] == index]
-        step.frees = tuple(slot for slot in dying if slot >= plan.leaves or slot in donated)
-        step.donors = _donors(step, plan, [slot for slot in dying if slot in owned])
+        step.frees = tuple(dying.get(index, ()))
+        free = [slot for slot in dict.fromkeys(step.inputs) if last_use[slot] == index]
+        step.donors = _donors(step, plan, [slot for slot in free if slot in owned])
         if not step.is_view:
             owned.update(step.outputs)
 

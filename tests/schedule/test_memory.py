@@ -6,6 +6,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.codegen.python import print_kernel
 from tensorframe.schedule.memory import may_overwrite
+from tests.backends.devices import FOUND
 from tests.kernel.interpreted import kernels_of, planned
 
 ROWS, COLUMNS = 300, 300
@@ -104,3 +105,32 @@ def test_chains_of_shifted_reads_give_what_numpy_gives():
         following[1:-1, 1:-1] = expected[2:, 1:-1] + np.float32(0.5) * expected[1:-1, :-2]
         expected = following
     np.testing.assert_array_equal(u.numpy(), expected)
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy", *FOUND])
+def test_memory_behind_views_is_freed_with_the_last_of_them(device):
+    """Each product reads its factor through views: what these look into is gone before the next one."""
+    size, count = 256, 6
+    values = np.random.default_rng(0).standard_normal((size, size), dtype=np.float32)
+    leaves = [tfr.asarray(values * n, device=device) for n in range(count + 1)]
+
+    def chain():
+        result, *factors = leaves
+        for factor in factors:
+            made = tfr.cumulative_sum(factor, axis=1)  # a step of its own
+            result = result @ tfr.reshape(made, (4, size // 4, size)).mT.reshape((size, size))[::-1]
+        return result
+
+    nbytes = size * size * 4
+    plan = tfr.explain(chain())
+    assert any(step.is_view for step in plan.steps)
+    freed = [slot for step in plan.steps for slot in step.frees]
+    made = {slot for step in plan.steps for slot in step.outputs} - set(plan.outputs)
+    assert sorted(freed) == sorted(made)
+    assert len(plan.steps[-1].frees) <= 6  # and not what the first product read
+    tfr.compute(*leaves)
+    tfr.memory.reset_peak()
+    before = tfr.memory.stats()[device if device in FOUND else "cpu"].in_use
+    chain().compute()
+    if device in FOUND:
+        assert tfr.memory.stats()[device].peak - before <= 5 * nbytes
