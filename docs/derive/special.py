@@ -117,6 +117,11 @@ def bessel(order: int) -> Callable[[mpf], mpf]:
     return scaled
 
 
+def riemann(x: mpf) -> mpf:
+    """Return (x - 1) zeta(x)."""
+    return mpf(1) if _is_zero(x - 1) else (x - 1) * mp.zeta(x)
+
+
 PIECES = (
     Piece("GAMMA", lambda z: mp.gamma(2 + z), -0.5, 0.5, 21, "gamma(2 + z)"),
     Piece("NEAR_TWO", near_two, -0.5, 0.5, 20, "log(gamma(2 + z)) / z"),
@@ -149,6 +154,7 @@ PIECES = (
     Piece("INVERSE_FARTHEST", inverse_far, 1 / 28, 0.16, 23, "the same"),
     Piece("BESSEL_0", bessel(0), 0.0, 1.0, 23, "sqrt(x) exp(-x) I0(x) by 8 / x"),
     Piece("BESSEL_1", bessel(1), 0.0, 1.0, 23, "sqrt(x) exp(-x) I1(x) by 8 / x"),
+    Piece("RIEMANN", riemann, -1.0, 1.0, 14, "(x - 1) zeta(x)"),
 )
 
 

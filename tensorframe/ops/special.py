@@ -20,7 +20,6 @@ from tensorframe.ops.elementwise import core, row
 from tensorframe.ops.term import (
     Term,
     call,
-    cos,
     equal,
     exp,
     isnan,
@@ -29,7 +28,6 @@ from tensorframe.ops.term import (
     logical_and,
     logical_or,
     sign,
-    sin,
     square,
     where,
 )
@@ -56,21 +54,23 @@ def _or_half(x: Term, value: Term) -> Term:
     return where(equal(x, 0), 0.5, value)
 
 
-def _steepness(x: Term) -> Term:
-    """Return the second derivative of digamma, where x is no pole: DLMF 5.15.1, 5.15.8, and 5.15.6 for x < 0."""
-    positive = where(x < 0, 1 - x, x)
-    value = 0 * x
-    for step in range(12):
-        value = value - 2 / ((positive + step) * square(positive + step))
-    inverse = 1 / (positive + 12)
-    v = square(inverse)
-    rest = v * (0.5 - v * (1 / 6 - v * (1 / 6 - v * (0.3 - v * (5 / 6)))))
-    value = value - v * (1 + inverse + rest)
-    sine = sin(x * pi)
-    return where(x < 0, value - 2 * pi**3 * cos(x * pi) / (sine * square(sine)), value)
+def _unknown(function: str, operand: str) -> Callable[..., Term]:
+    """Return what says that a derivative is not known, to whoever wants it."""
+
+    def derivative(*_: Any) -> Term:
+        raise GradientError(
+            f"{function}: has no gradient for {operand}: no formula is known in functions that there are",
+            suggestions=(f"tfr.stop_gradient({operand}), where it counts as constant",),
+        )
+
+    return derivative
 
 
-TRIGAMMA = _tabled("trigamma", "Derivative of digamma (DLMF 5.15).", vjp=partials(lambda _out, x: _steepness(x)), at={1.0: pi**2 / 6, inf: 0.0})
+def _polygamma(n: Term, x: Term) -> Term:
+    return call("polygamma", n, x, attrs=())
+
+
+TRIGAMMA = _tabled("trigamma", "Derivative of digamma (DLMF 5.15).", vjp=partials(lambda _out, x: _polygamma(x.filled(2, ()), x)), at={1.0: pi**2 / 6, inf: 0.0})
 DIGAMMA = _tabled("digamma", "Derivative of the logarithm of gamma (DLMF 5.2.2); NaN at negative integers.", vjp=partials(lambda _out, x: _trigamma(x)), at={1.0: -0.5772156649015329, inf: inf, 0.0: -inf})
 GAMMALN = _tabled("gammaln", "Logarithm of the absolute value of gamma (DLMF 5.2.1); inf at its poles.", vjp=partials(lambda _out, x: _digamma(x)), at={1.0: 0.0, 2.0: 0.0, 0.5: log_of(pi) / 2, -1.0: inf, inf: inf})
 GAMMA = _tabled("gamma", "Gamma function (DLMF 5.2.1), (n - 1)! at n; NaN at negative integers.", vjp=partials(lambda out, x: out * _digamma(x)), at={1.0: 1.0, 5.0: 24.0, 0.5: sqrt_of(pi), inf: inf})
@@ -84,19 +84,12 @@ I0E = _tabled("i0e", "exp(-|x|) i0(x), which does not overflow.", vjp=partials(l
 I1E = _tabled("i1e", "exp(-|x|) i1(x), which does not overflow.", odd=True, vjp=partials(lambda out, x: _or_half(x, _i0e(x) - out * (sign(x) + 1 / x))), at={0.0: 0.0, inf: 0.0})
 
 
+POLYGAMMA = _tabled("polygamma", "The n-th derivative of digamma (DLMF 5.15), which is that itself where n is 0; NaN where n is no integer from 0 to 170.", 2, cost=800, vjp=partials(_unknown("polygamma", "n"), lambda _out, n, x: _polygamma(n + 1, x)), at={(1.0, 1.0): pi**2 / 6, (0.0, 1.0): -0.5772156649015329, (2.0, inf): 0.0})
+ZETA = _tabled("zeta", "Hurwitz's zeta function (DLMF 25.11): the sum of (q + k)^-x over k from 0 on; NaN where x is below 1.", 2, cost=600, vjp=partials(_unknown("zeta", "x"), lambda _out, x, q: -x * call("zeta", x + 1, q, attrs=())), at={(2.0, 1.0): pi**2 / 6, (1.0, 2.0): inf, (2.0, 0.0): inf, (2.0, inf): 0.0})
+RIEMANN_ZETA = _tabled("riemann_zeta", "Riemann's zeta function (DLMF 25.2), of all real numbers.", cost=600, vjp=partials(_unknown("zeta", "x")), at={2.0: pi**2 / 6, 0.0: -0.5, 1.0: inf, -2.0: 0.0, inf: 1.0})
+
+
 # --- incomplete functions
-
-
-def _unknown(function: str, operand: str) -> Callable[..., Term]:
-    """Return what says that a derivative is not known, to whoever wants it."""
-
-    def derivative(*_: Any) -> Term:
-        raise GradientError(
-            f"{function}: has no gradient for {operand}: no formula is known in functions that there are",
-            suggestions=(f"tfr.stop_gradient({operand}), where it counts as constant",),
-        )
-
-    return derivative
 
 
 def _power_density(a: Term, x: Term) -> Term:

@@ -15,9 +15,9 @@ class Algebra(Protocol):
         """Return x where the condition holds, else y."""
 
     def seldom(
-        self, condition: Value, costly: Callable[[Value], Value], x: Value, cheap: Value
+        self, condition: Value, costly: Callable[..., Value], cheap: Value, *operands: Value
     ) -> Value:
-        """Return a costly function of x where the condition holds, as few elements need, else what is cheap."""
+        """Return a costly function of operands where the condition holds, as few elements need, else what is cheap."""
 
     def both(self, x: Value, y: Value) -> Value:
         """Return whether two conditions hold."""
@@ -27,6 +27,9 @@ class Algebra(Protocol):
 
     def product(self, x: Value, y: Value) -> tuple[Value, Value]:
         """Return the product, rounded, and what rounding took from it."""
+
+    def power(self, base: Value, exponent: Value) -> Value:
+        """Return a power of a number that is not negative, and finite; so is the exponent."""
 
     def call(self, name: str, *operands: Value) -> Value:
         """Return another elementwise function."""

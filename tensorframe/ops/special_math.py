@@ -64,7 +64,7 @@ def _gammaln(x: Value, m: Algebra) -> Value:
     reflected = m.call("log", pi / abs(_sine(x, m) * x)) - positive  # 5.5.3
     value = m.where(x < 0, reflected, positive)
     few = m.both(x < 0, x > zeros.LOWEST)
-    value = m.seldom(few, lambda x: zeros.gammaln(x, m), x, value)
+    value = m.seldom(few, lambda x: zeros.gammaln(x, m), value, x)
     return m.where(m.equal(abs(x), inf), inf, value)
 
 
@@ -112,13 +112,14 @@ def _digamma_positive(x: Value, m: Algebra) -> Value:
     return m.where(x < 2, near, far)
 
 
-def _digamma(x: Value, m: Algebra) -> Value:
+def digamma(x: Value, m: Algebra) -> Value:
+    """Return the derivative of the logarithm of gamma."""
     positive = _digamma_positive(m.where(x < 0, 1 - x, x), m)
     part = x - m.call("round", x)
     reflected = positive - pi / m.call("tan", part * pi)  # 5.5.4
     value = m.where(x < 0, reflected, m.where(m.equal(x, 0), -1 / x, positive))
     cancelled = abs(reflected) < m.call("maximum", abs(positive), 1.0) * 2
-    value = m.seldom(m.both(x < 0, cancelled), lambda x: zeros.digamma(x, m), x, value)
+    value = m.seldom(m.both(x < 0, cancelled), lambda x: zeros.digamma(x, m), value, x)
     return m.where(_is_pole(x, m), nan, value)
 
 
@@ -208,7 +209,7 @@ _SERIES = {
 
 # name of a row -> its formula
 FORMULAS: dict[str, Formula] = {
-    "digamma": _digamma,
+    "digamma": digamma,
     "erfcinv": _erfcinv,
     "erfinv": _erfinv,
     "gamma": _gamma,

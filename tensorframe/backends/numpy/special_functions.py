@@ -13,6 +13,7 @@ from tensorframe.ops.double_double import split_product
 from tensorframe.ops.special_algebra import Algebra, Formula
 from tensorframe.ops.special_incomplete import FORMULAS as INCOMPLETE
 from tensorframe.ops.special_math import FORMULAS
+from tensorframe.ops.special_zeta import FORMULAS as ZETA
 
 Array = Any
 
@@ -23,15 +24,17 @@ class _Arrays:
     where = staticmethod(np.where)
     both = staticmethod(np.logical_and)
     equal = staticmethod(np.equal)
+    power = staticmethod(np.power)
     product = staticmethod(split_product)
 
     def seldom(
-        self, condition: Array, costly: Callable[[Array], Array], x: Array, cheap: Array
+        self, condition: Array, costly: Callable[..., Array], cheap: Array, *operands: Array
     ) -> Array:
-        """Return a costly function of x where the condition holds, else what is cheap."""
+        """Return a costly function of operands where the condition holds, else what is cheap."""
         if condition.any():
             cheap = cheap.copy()
-            cheap[condition] = costly(x[condition])
+            few = [np.broadcast_to(operand, cheap.shape)[condition] for operand in operands]
+            cheap[condition] = costly(*few)
         return cheap
 
     def call(self, name: str, *operands: Array) -> Array:
@@ -60,5 +63,5 @@ def _register(name: str, formula: Formula) -> None:
     spells(name)(computed)
 
 
-for _name, _formula in (FORMULAS | INCOMPLETE).items():
+for _name, _formula in (FORMULAS | INCOMPLETE | ZETA).items():
     _register(_name, _formula)

@@ -27,7 +27,7 @@ _NAMES = {
     "sparse": "row_numbers sampled_matmul sparse_matmul transposed_sparse_matmul",
     "special": "erf erfc",
     "special_functions": "betainc gammainc gammaincc "
-    "digamma erfcinv erfinv gamma gammaln i0 i0e i1 i1e ndtr ndtri trigamma",
+    "digamma erfcinv erfinv gamma gammaln i0 i0e i1 i1e ndtr ndtri polygamma riemann_zeta trigamma zeta",
 }
 MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 # what makes the functions of all other ops of a kind

@@ -109,7 +109,7 @@ def pow_(x: Expr, y: Expr, *, double: bool = True) -> Expr:
             # the root of -0.0 is -0.0, and that of -inf NaN
             return where(equal(x, -inf), inf, sqrt(x + 0.0))
     size = abs(x)
-    power = (_single if x.dtype == float32 and double else _in_parts)(size, y)
+    power = (_single if x.dtype == float32 and double else finite_power)(size, y)
     # read as unsigned integers, the bits of what is negative, infinite or NaN are the largest
     unsigned = uint32 if x.dtype == float32 else uint64
     unusual = bitcast(x, unsigned) >= float_bits(inf, x.dtype)
@@ -144,8 +144,8 @@ def _single(x: Expr, y: Expr) -> Expr:
     return cast(polynomial(scaled - n, EXP2) * power_of_two(n), float32)
 
 
-def _in_parts(x: Expr, y: Expr) -> Expr:
-    """Return x^y for x >= 0, the exponent in two parts."""
+def finite_power(x: Expr, y: Expr) -> Expr:
+    """Return x^y for finite x >= 0 and y, the exponent in two parts."""
     high, low = _logarithm(x)
     product = y * high
     rest = fma(y, low, fma(y, high, -product))

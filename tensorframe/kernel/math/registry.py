@@ -28,7 +28,7 @@ MODULES = {
     "powers": "square reciprocal pow",
     "random": "random_word",
     "roots": "cbrt hypot",
-    "special": "digamma erfcinv erfinv gamma gammaln i0 i0e i1 i1e ndtr ndtri trigamma",
+    "special": "digamma erfcinv erfinv gamma gammaln i0 i0e i1 i1e ndtr ndtri polygamma riemann_zeta trigamma zeta",
     "trigonometric": "sin cos tan",
 }
 

@@ -1,4 +1,4 @@
-"""Special functions: the formulas of `ops/special_math.py` as expressions."""
+"""Special functions: the formulas of `ops/special_math.py` and `ops/special_zeta.py` as expressions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ from tensorframe.kernel.ir.formula import (
     where_rare,
 )
 from tensorframe.kernel.ir.formula import floor as floor_of
+from tensorframe.kernel.math.powers import finite_power
 from tensorframe.kernel.math.registry import formula, formula_of
 from tensorframe.ops.special_algebra import Algebra
+from tensorframe.ops.special_algebra import Formula as Meaning
 from tensorframe.ops.special_math import FORMULAS
+from tensorframe.ops.special_zeta import FORMULAS as ZETA
 
 _PLAIN: dict[str, Callable[..., Expr]] = {
     "floor": floor_of,
@@ -40,6 +43,7 @@ class _Expressions:
     both = staticmethod(both)
     equal = staticmethod(equal)
     horner = staticmethod(horner)
+    power = staticmethod(finite_power)
 
     def where(self, condition: Expr, x: Any, y: Any) -> Expr:
         """Return x where the condition holds, else y."""
@@ -48,9 +52,11 @@ class _Expressions:
             *[value if isinstance(value, Expr) else literal(value, float64) for value in (x, y)],
         )
 
-    def seldom(self, condition: Expr, costly: Callable[[Expr], Expr], x: Expr, cheap: Expr) -> Expr:
-        """Return a costly function of x where the condition holds, else what is cheap."""
-        return where_rare(condition, costly(x), cheap)
+    def seldom(
+        self, condition: Expr, costly: Callable[..., Expr], cheap: Expr, *operands: Expr
+    ) -> Expr:
+        """Return a costly function of operands where the condition holds, else what is cheap."""
+        return where_rare(condition, costly(*operands), cheap)
 
     def product(self, x: Any, y: Any) -> tuple[Any, Any]:
         """Return the product, rounded, and what rounding took from it."""
@@ -71,12 +77,13 @@ class _Expressions:
 _ALGEBRA: Algebra = _Expressions()
 
 
-def _register(name: str) -> None:
-    def computed(x: Expr) -> Expr:
-        return cast(FORMULAS[name](cast(x, float64), _ALGEBRA), x.dtype)
+def _register(name: str, meaning: Meaning) -> None:
+    def computed(*operands: Expr) -> Expr:
+        wide = [cast(operand, float64) for operand in operands]
+        return cast(meaning(*wide, _ALGEBRA), operands[0].dtype)
 
     formula(name)(computed)
 
 
-for _name in FORMULAS:
-    _register(_name)
+for _name, _meaning in (FORMULAS | ZETA).items():
+    _register(_name, _meaning)

@@ -75,6 +75,7 @@ CALLS: dict[str, Call] = {
     "full": lambda x, _: tfr.full((3, 4), 3, dtype=x.dtype, device=x.device) + x[:3, :4],
     "arange": lambda x, _: tfr.arange(7, dtype=x.dtype, device=x.device),
     "argument": _replayed,
+    "riemann_zeta": lambda x, _: tfr.special.zeta(x),
     "random_word": lambda x, _: tfr.random.uniform(
         (5, 3), key=tfr.random.key(KEY), device=x.device
     ),
