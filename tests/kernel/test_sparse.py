@@ -55,7 +55,7 @@ def cuts(request, monkeypatch):
 
 
 @in_both_forms
-@pytest.mark.parametrize("shape", [(3,), (3, 2), (3, 1)])
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (3, 1), (3, 5), (3, 17), (3, 70)])
 def test_products(cuts, build, shape):
     x = np.arange(np.prod(shape), dtype=float).reshape(shape) + 1
     result, wrong = run(build, SPARSE_MATMUL, (), DATA, INDICES, INDPTR, x)

@@ -12,7 +12,7 @@ from llvmlite.binding import ffi
 
 from tensorframe.backends.llvm.target import new_target_machine, processor, target_machine
 from tensorframe.backends.llvm.unlocked import Unlocked, unlocked
-from tensorframe.codegen.llvm import SELECTED
+from tensorframe.codegen.llvm import PACKED, SELECTED
 from tensorframe.forks import new_lock
 from tensorframe.kernel.ir import USER
 from tensorframe.ops.user import MODULES
@@ -77,7 +77,7 @@ class Compiler:
         # vectorise, and to unroll: without it a sum of columns is six times slower.
         options = llvm.create_pipeline_tuning_options(speed_level=1)
         options.loop_vectorization = options.loop_unrolling = options.loop_interleaving = True
-        options.slp_vectorization = False
+        options.slp_vectorization = text.startswith(PACKED)
         builder = llvm.create_pass_builder(self._machine, options)
         passes = builder.getModulePassManager()
         if functions is None:

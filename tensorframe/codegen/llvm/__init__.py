@@ -5,7 +5,7 @@
 `builder` writes instructions, `types` knows their types and constants, `target` the machine that they are for.
 """
 
-from tensorframe.codegen.llvm.kernel import SELECTED, print_kernel
+from tensorframe.codegen.llvm.kernel import PACKED, SELECTED, print_kernel
 from tensorframe.codegen.llvm.target import Target
 
-__all__ = ["SELECTED", "Target", "print_kernel"]
+__all__ = ["PACKED", "SELECTED", "Target", "print_kernel"]

@@ -21,6 +21,8 @@ from tensorframe.kernel.ir.walk import expressions, in_order
 
 # what a text begins with that is left as it is: its instructions are what LLVM's passes would make of a loop
 SELECTED = "; no passes\n"
+# what a text begins with whose loops compute many variables alike, which LLVM packs into vectors
+PACKED = "; packs variables\n"
 _NAME = "KERNEL"  # until the text is there, of which the name is a hash
 
 
@@ -42,7 +44,8 @@ def print_kernel(kernel: ir.Kernel, target: Target) -> Text:
     b.do("ret void")
     attributes = f'nounwind "min-legal-vector-width"="{_register_bits(on_vectors)}"'
     text = b.module(f"void @{_NAME}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {attributes}")
-    text = (SELECTED if complete else "") + text
+    packed = any(loop.packed for loop in innermost(kernel.body))
+    text = (SELECTED if complete else PACKED if packed else "") + text
     name = "k_" + sha256(text.encode()).hexdigest()[:16]
     return Text(name, text.replace(f"@{_NAME}(", f"@{name}("))
 
@@ -53,7 +56,9 @@ def _on_vectors(kernel: ir.Kernel, target: Target) -> tuple[dict[ir.Loop, Steps]
     Where the target has no masks, or cannot compute all loops on vectors, they are left to LLVM's passes, but for those
     that join floats in lanes: these say in which order. LLVM takes masked loads apart where processors have none.
     """
-    steps_by_loop = {loop: steps_of(loop) for loop in innermost(kernel.body)}
+    steps_by_loop = {
+        loop: None if loop.packed else steps_of(loop) for loop in innermost(kernel.body)
+    }
     on_vectors = {loop: steps for loop, steps in steps_by_loop.items() if steps is not None}
     if target.has_masks and len(on_vectors) == len(steps_by_loop):
         return on_vectors, True

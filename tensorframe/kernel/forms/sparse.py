@@ -4,18 +4,20 @@ A unit of the outermost loop is a piece of the matrices: so many rows that they 
 number (the merge path of Merrill and Garland, 2016, cut at whole rows). So neither long rows nor many empty ones make
 one unit much longer than the others. A row is one thread's, and its products are added up in order, so bits do not
 depend on threads. Where transposes multiply, a row is added to any part of the result: several results are made side
-by side, as many as sizes allow, and added up.
+by side, as many as sizes allow, and added up. Dense factors of several columns are multiplied a block of columns at a
+time (`sparse_columns.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tensorframe.dtypes import COMPLEX, FLOAT, bool_
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import strides_of
 from tensorframe.kernel import ir
+from tensorframe.kernel.forms.sparse_columns import in_blocks
 from tensorframe.kernel.forms.sparse_rows import (
     BEGIN,
     END,
@@ -206,9 +208,10 @@ class _Pieces:
         largest = ir.apply("to_index", self._largest, dtype=ir.INDEX)
         return largest >= self._rows.index_limit()
 
-    def _for_each_entry(self, *body: ir.Statement) -> ir.Loop:
+    def _for_each_entry(self, *body: ir.Statement, packed: bool = False) -> ir.Loop:
         """Return the loop over the elements of a row; where columns are not looked at beside it, it does that."""
-        return self._rows.for_each_entry(*(() if self._beside else self._note()), *body)
+        note = () if self._beside else self._note()
+        return self._rows.for_each_entry(*note, *body, packed=packed)
 
     def _place(self) -> ir.Expr:
         """Return the column of the element that is looked at; the last one where it is none, and not known to be."""
@@ -249,15 +252,24 @@ class _Pieces:
             )
             return (*cleared(sums), *loops, *store)
 
-        def add(column: ir.Expr) -> Statements:
-            so_far = self.result.element(matrix, row, column)
-            return self.result.store(
-                added(so_far, product(data, x.element(matrix, place, column))), matrix, row, column
-            )
+        def add_up(columns: Iterable[ir.Expr]) -> Statements:
+            of_columns = [
+                (total(data, f"total{number}_"), column) for number, column in enumerate(columns)
+            ]
+            begin = [statement for sums, _ in of_columns for statement in cleared(sums)]
+            taken = [
+                statement
+                for sums, column in of_columns
+                for statement in join(sums, product(data, x.element(matrix, place, column)))
+            ]
+            stores = [
+                statement
+                for sums, column in of_columns
+                for statement in self.result.store(sums, matrix, row, column)
+            ]
+            return (*begin, self._for_each_entry(*taken, packed=True), *stores)
 
-        zero = tuple([ir.literal(0, own.dtype) for own in data])
-        begin = self._for_each_column(lambda column: self.result.store(zero, matrix, row, column))
-        return (*begin, self._for_each_entry(*self._for_each_column(add)))
+        return in_blocks(rows.width, self._numbers, add_up)
 
     def transposed(self) -> Statements:
         """Return how a row is added to the rows of the result that its elements name."""

@@ -167,9 +167,9 @@ class SparseRows:
         height = self._rows_of_one
         return ir.apply("floor_divide", row, height), ir.apply("remainder", row, height)
 
-    def for_each_entry(self, *body: ir.Statement) -> ir.Loop:
+    def for_each_entry(self, *body: ir.Statement, packed: bool = False) -> ir.Loop:
         """Return the loop over the elements of a row."""
-        return ir.Loop(ENTRY, BEGIN, END, body)
+        return ir.Loop(ENTRY, BEGIN, END, body, packed=packed)
 
 
 def in_stack(steps: Strides) -> Strides:

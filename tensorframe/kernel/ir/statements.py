@@ -48,8 +48,9 @@ class Loop:
     """Run `body` for `index` from `start` up to, not including, `stop`.
 
     The iterations of a `parallel` loop may run in any order, and at once. One that is `long` runs often enough for a
-    compiler to compute hundreds of them together. Of one with a `width`, a thread may run so many neighbours, and read
-    and write what they have side by side in memory with one access.
+    compiler to compute hundreds of them together. One that is `packed` sets many variables alike, from what lies side
+    by side: a compiler puts these into vectors (superword-level parallelism). Of one with a `width`, a thread may run
+    so many neighbours, and read and write what they have side by side in memory with one access.
     """
 
     index: Index
@@ -59,6 +60,7 @@ class Loop:
     parallel: bool = False
     over: ParallelAxis = ParallelAxis.NOTHING
     long: bool = False
+    packed: bool = False
     width: int = 1
 
 
