@@ -6,11 +6,12 @@ The formats are imported by who uses them: zip files and paths would take a tent
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import FileFormatError
 from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.files import file_objects
 from tensorframe.frontend.files.leaves import tensor_of
 from tensorframe.frontend.files.paths import GGUF, SHARDED, SUFFIXES, PathLike, checked_path
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "load_metadata"]
 
 
-def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
+def load(path: PathLike | IO[bytes], /, *, device: OnDevice = None) -> Any:
     """The tensors in a file: a Tensor of `.npy`, a dict by name of `.npz`, `.safetensors`, `.gguf`, either of `.zarr`.
 
     Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
@@ -36,7 +37,8 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     Blocks of `.gguf` files (Q8_0, Q4_0, Q4_1, Q4_K, Q5_K, Q6_K) are float32, made of the blocks that are needed;
     `tfr.quantization.load` has matrices as they are. Of a file that is split, the first part finds the others.
 
-    Formats of other packages (`tfr.extensions.FileFormat`) are read by theirs.
+    Formats of other packages (`tfr.extensions.FileFormat`) are read by theirs. Of an open file, or `io.BytesIO`, the
+    array that it stands at is read at once, or all of an archive, in NumPy's formats.
 
     Where a member of an `.npz` file is no array, or is damaged in its header, a mapping comes back that raises when
     this one is touched; its `unreadable` has the reasons by name. Pickled objects are such, and are never run.
@@ -50,6 +52,8 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     >>> tfr.load(path)["scale"].numpy()
     array([1., 2.], dtype=float32)
     """
+    if file_objects.is_read(path):
+        return file_objects.read(path, device)
     name, suffix = checked_path(path)
     where = resolve_device(device)
     readers = _readers(name, suffix)

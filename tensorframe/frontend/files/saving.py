@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorframe.errors import DTypeError, FileFormatError
 from tensorframe.frontend.conversion.convert import asarray
+from tensorframe.frontend.files import file_objects
 from tensorframe.frontend.files.paths import GGUF, SHARDED, SUFFIXES, WRITTEN, checked_path
 from tensorframe.frontend.tensor import Tensor
 
@@ -32,8 +33,9 @@ def save(
     appears at once when it is complete:
     nobody sees half of it, and if something fails, or is interrupted, an older file of that name is untouched.
 
-    In place of a path, any object with `shape`, `dtype` and assignment to slices takes one tensor of that shape and
-    dtype: an array of Zarr or h5py, a `np.memmap`. It keeps what was written into it before something failed.
+    In place of a path, an open file or `io.BytesIO` takes one tensor as `.npy`, one after the other, or a mapping as
+    `.npz`. Any other object with `shape`, `dtype` and assignment to slices takes one tensor of that shape and dtype: an
+    array of Zarr or h5py, a `np.memmap`. Both keep what was written into them before something failed.
 
     Raises DTypeError for a dtype that the format cannot hold (complex128 in `.safetensors`), or the object does not;
     ShapeError for a shape other than the object's; WriteError where a disk is full or fails, or the object raises.
@@ -44,6 +46,9 @@ def save(
     ['x', 'y']
     """
     if not isinstance(path, str | os.PathLike | bytes):
+        if file_objects.is_written(path) and not metadata:
+            file_objects.write(path, tensors)
+            return
         _save_into(path, tensors, metadata)
         return
     name, suffix = checked_path(path, WRITTEN)
