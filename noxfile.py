@@ -274,7 +274,12 @@ def support(session: nox.Session) -> None:
     Arguments go to tests.support: `-- --check opencl`, or `-- --markdown docs/support.md`, which writes the page.
     """
     prepare(session, "--editable", ".[dev]")
-    python(session, "-m", "tests.support", *(session.posargs or ["--check", "cpu,opencl,wgpu"]))
+    python(
+        session,
+        "-m",
+        "tests.support",
+        *(session.posargs or ["--check", "cpu,numpy,llvm,opencl,wgpu"]),
+    )
 
 
 @nox.session

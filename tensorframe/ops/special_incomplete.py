@@ -2,15 +2,17 @@
 
 The smaller of both tails is an integral over logarithms (of the argument, or of its odds): in them the integrand is
 exp(-h(s)) times its value at the end, with a convex h, so a fixed rule up to where nothing is left has all digits.
-The value at the end comes without cancellation by what the gamma function is beside Stirling's formula (DLMF 5.11.3).
+The value at the end comes without cancellation by what the gamma function is beside Stirling's formula (DLMF 5.11.3), and
+its exponent as a pair of floats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import factorial, inf, nan, pi, sqrt
 from typing import Any
 
+from tensorframe.ops import double_double as dd
 from tensorframe.ops import special_tables as tables
 from tensorframe.ops.special_algebra import Algebra, Formula
 from tensorframe.ops.special_math import gamma_below_eight, polynomial
@@ -28,6 +30,8 @@ _SMALL = tuple(range(18, 0, -1))
 _NEWTON = 4
 # shapes beyond it are infinite
 _MOST = 1e100
+# numbers up to it, and down to its reciprocal, are multiplied as pairs
+_LARGE = 1e25
 
 
 def _curved(w: Value, m: Algebra) -> Value:
@@ -71,13 +75,40 @@ def _quadratic_end(slope: Value, curvature: Value, m: Algebra) -> Value:
     return 2 * _END / (slope + root)
 
 
+def _exponential(
+    terms: Sequence[tuple[Value, dd.Pair]], rest: dd.Pair, plain: Value, m: Algebra
+) -> Value:
+    """Return e to the power of numbers times logarithms and a rest, whose rounding would change it as much as it is large.
+
+    So the exponent is a pair of floats, unless one of the numbers is too large for products of pairs, or too small:
+    then it is `plain`.
+    """
+    held = m.equal(0 * plain, 0)
+    for factor, ratio in terms:
+        held = m.both(held, m.both(factor > 1 / _LARGE, factor < _LARGE))
+        held = m.both(held, m.both(ratio[0] > 1 / _LARGE, ratio[0] < _LARGE))
+    power = rest
+    for factor, ratio in terms:
+        logarithm = dd.log((m.where(held, ratio[0], 1.0), m.where(held, ratio[1], 0.0)), m)
+        power = dd.add(power, dd.scale(logarithm, m.where(held, factor, 1.0), m))
+    exact = m.call("exp", power[0]) * (power[1] + 1)
+    return m.where(held, exact, m.call("exp", plain))
+
+
 # --- gamma
+
+
+def _gamma_peak(a: Value, x: Value, m: Algebra) -> Value:
+    """Return exp(a log(x / a) - (x - a))."""
+    less, rest = dd.two_sum(x, 0 - a)
+    plain = _log_rest(a, x / a, x - a, m)
+    return _exponential([(a, dd.divide((x, 0.0), (a, 0.0), m))], (0 - less, 0 - rest), plain, m)
 
 
 def _gamma_tail(a: Value, x: Value, m: Algebra) -> Value:
     """Return P(a, x) where x is below a, else Q(a, x)."""
     lower = x < a
-    density = m.call("exp", _log_rest(a, x / a, x - a, m))
+    density = _gamma_peak(a, x, m)
     density = density * m.call("sqrt", a * (0.5 / pi)) / _scaled_gamma(a, m)  # 8.4.10 times a
     shifted = m.both(lower, a < _SHIFTS)
     steps: Value = 1.0
@@ -140,12 +171,20 @@ def _gammaincc(a: Value, x: Value, m: Algebra) -> Value:
 # --- beta
 
 
-def _beta_tail(a: Value, b: Value, x: Value, y: Value, m: Algebra) -> Value:
-    """Return I(x; a, b) for y = 1 - x, where x is below a / (a + b)."""
+def _beta_tail(
+    a: Value, b: Value, x: Value, y: Value, x_rest: Value, y_rest: Value, m: Algebra
+) -> Value:
+    """Return I(x; a, b) for y = 1 - x, where x is below a / (a + b), and what rounding took from both."""
     n = a + b
     distance = x * b - y * a
-    power = _log_rest(a, x * n / a, distance, m) + _log_rest(b, y * n / b, -distance, m)
-    density = m.call("exp", power) * m.call("sqrt", a / n * (b * (0.5 / pi)))
+    plain = _log_rest(a, x * n / a, distance, m) + _log_rest(b, y * n / b, -distance, m)
+    whole = dd.two_sum(a, b)
+    ratios = [
+        (shape, dd.divide(dd.multiply(part, whole, m), (shape, 0.0), m))
+        for shape, part in ((a, (x, x_rest)), (b, (y, y_rest)))
+    ]
+    density = _exponential(ratios, (0.0, 0.0), plain, m)
+    density = density * m.call("sqrt", a / n * (b * (0.5 / pi)))
     density = density * _scaled_gamma(n, m) / (_scaled_gamma(a, m) * _scaled_gamma(b, m))
     shifted = a < _SHIFTS
     steps: Value = 1.0
@@ -158,7 +197,8 @@ def _beta_tail(a: Value, b: Value, x: Value, y: Value, m: Algebra) -> Value:
     density = density * m.where(shifted, factor, 1.0)
     a = m.where(shifted, a + _SHIFTS, a)
     n = a + b
-    slope = y * a - x * b
+    rising, falling = m.product(y, a), m.product(x, b)  # these cancel near the mode
+    slope = (rising[0] - falling[0]) + ((rising[1] - falling[1]) + (y_rest * a - x_rest * b))
     end = _beta_end(a, b, x, y, slope, m)
 
     def exponent(s: Value) -> Value:
@@ -189,14 +229,15 @@ def _beta_end(a: Value, b: Value, x: Value, y: Value, slope: Value, m: Algebra) 
 
 
 def _betainc(a: Value, b: Value, x: Value, m: Algebra) -> Value:
-    y = 1 - x
+    y, rest = dd.two_sum(1.0, 0 - x)
     a, b = m.call("minimum", a, _MOST), m.call("minimum", b, _MOST)
     lower = x * b <= y * a
 
     def sided(left: Value, right: Value) -> Value:
         return m.where(lower, left, right)
 
-    tail = _beta_tail(sided(a, b), sided(b, a), sided(x, y), sided(y, x), m)
+    rests = sided(0.0, rest), sided(rest, 0.0)
+    tail = _beta_tail(sided(a, b), sided(b, a), sided(x, y), sided(y, x), *rests, m)
     value = sided(tail, 1 - tail)
     value = m.where(m.equal(b, 0), 0.0, m.where(m.equal(a, 0), 1.0, value))
     value = m.where(b >= _MOST, 1.0, m.where(a >= _MOST, 0.0, value))
