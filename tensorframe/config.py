@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
+from types import ModuleType
 from typing import Any, ClassVar, Literal, get_args
 
 from tensorframe.errors import ArgumentError, SettingWarning, warn_at
@@ -413,3 +414,22 @@ def describe() -> str:
     for device, settings in Devices.give().items():
         lines += [f"devices.{device}.{name} = {value!r}" for name, value in settings.items()]
     return "\n".join(lines)
+
+
+class _Module(ModuleType):
+    """The module of options, which are no attributes of it: to set one would change nothing, and say nothing."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _DEFAULTS:
+            written = f"{name}={value!r:.40}"
+            raise ArgumentError(
+                f"tfr.config.{name} is no attribute that sets the option {name}",
+                suggestions=(
+                    f"tfr.config.configure({written}) for the whole process",
+                    f"with tfr.config.override({written}): for a block",
+                ),
+            )
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Module

@@ -32,6 +32,15 @@ def test_an_override_ends_with_an_error_too() -> None:
     assert tfr.config.get().fuse
 
 
+@pytest.mark.parametrize("name", ["threads", "fuse"])
+def test_options_are_no_attributes_of_the_module(name: str) -> None:
+    before = tfr.config.get()
+    with pytest.raises(tfr.errors.ArgumentError, match=rf"configure\({name}=1\)"):
+        setattr(tfr.config, name, 1)
+    assert not hasattr(tfr.config, name)
+    assert tfr.config.get() is before
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"fusion": True}, {"fuse": 1}, {"block_bytes": -1}, {"block_bytes": True}, {"threads": 1.5}],
