@@ -23,7 +23,7 @@ from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import constant, record, record_map
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber, example
-from tensorframe.ops.creation import DATA
+from tensorframe.ops.creation import CONSTANT, DATA
 from tensorframe.ops.movement import COPY
 from tensorframe.schedule.place import choose_device
 from tensorframe.site import Site, is_ours, recording_site
@@ -141,11 +141,14 @@ def recorder_of_two(
     op: Op,
     otherwise: Callable[[Any, Any], Any] | None = None,
     with_options: Options = _no_options,
+    *,
+    promotes: bool = False,
 ) -> Callable[..., Any]:
     """Return what records a two-operand op, by the short way where nothing has to be converted.
 
-    Other operands go `otherwise`, and numbers that do not fit the tensor beside them. Every operator is one of these
-    functions, so each line counts: a recorded op must cost no more than about 1 us.
+    Other operands go `otherwise`, and numbers that do not fit the tensor beside them. Tensors of two dtypes do not
+    where the op `promotes` them and nothing else: they are cast here. Every operator is one of these functions, so
+    each line counts: a recorded op must cost no more than about 1 us.
     """
     convert = otherwise or partial(_general, op)
     result_of = op.uniform.get
@@ -179,6 +182,8 @@ def recorder_of_two(
             or right.device is not device
             or not (is_any_precision or autocast_dtype.get() is None)
         ):
+            if promotes and right.device is device is CPU and _promotes(op, left, right):
+                return handle_on(record_map(op, (left, right), device, recording_site()))
             return convert(x1, x2)
         shape = left.shape
         if right.shape != shape and right.shape:
@@ -202,6 +207,19 @@ def recorder_of_two(
         return handle
 
     return record_two
+
+
+# dtypes that promotion is all there is to, of tensors and of numbers beside them
+_FLOATING_KINDS = frozenset("fc")
+
+
+def _promotes(op: Op, left: Node, right: Node) -> bool:
+    """Whether all that an op needs done with operands of two dtypes is to cast them to the one that they promote to."""
+    pair = (left.dtype, right.dtype)
+    if pair not in op.resolved or (op.precision is not None and autocast_dtype.get() is not None):
+        return False
+    is_of_numbers = left.op is CONSTANT or right.op is CONSTANT
+    return not is_of_numbers or _FLOATING_KINDS.issuperset([dtype.kind for dtype in pair])
 
 
 def _recorder_of_choice(op: Op) -> Callable[..., Any]:
@@ -240,7 +258,7 @@ class _Recorders(dict[Op, Callable[..., Any]]):
         if op.arity == 1:
             recorder = recorder_of_one(op)
         elif op.arity == 2:
-            recorder = recorder_of_two(op)
+            recorder = recorder_of_two(op, promotes=True)
         else:
             is_choice = op.arity == 3 and op.conditions == 1 and op.precision is None
             recorder = _recorder_of_choice(op) if is_choice else partial(_general, op)
@@ -399,7 +417,8 @@ def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
         node = _new_constant(value, like, device)
         if len(_constants) >= _CONSTANTS_KEPT:
             _constants.clear()
-        if node.dtype is like:  # else it depends on the default dtype
+        # beside others its dtype may depend on the default one
+        if node.dtype is like or (like is not None and like.kind in _FLOATING_KINDS):
             _constants[key] = node
     return node
 

@@ -63,7 +63,9 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         admit_small(pending[0])
     if len(pending) == 1 and single is not None and run_few(pending[0], config.get()):
         return
-    if single is not None and run_small(pending, config.get(), alone=_alone):
+    if single is not None and (
+        run_small(pending, config.get(), alone=_alone) or _ran_op_by_op(pending)
+    ):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return
@@ -93,10 +95,6 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
             stamps = [perf_counter_ns()]
         request = capture(pending, keep_held=keeps)
         plan = PLANS.find(request.key)
-    if plan is None and len(request.order) > _MANY and _ran_op_by_op(pending):
-        if stamps is not None:
-            tell_small(pending[0], stamps)
-        return
     choice = chosen(request, plan, most)
     if not choice.stored or not _stored_besides(request.storing(choice.stored), stamps):
         _computed_as_it_fits(request, plan, stamps)
@@ -149,13 +147,14 @@ def _computed_as_it_fits(request: Capture, plan: Plan | None, stamps: list[int] 
 
 
 def _ran_op_by_op(pending: Sequence[Node]) -> bool:
-    """Compute `pending` as small graphs are, whatever the number of nodes; return whether they are all small.
+    """Compute `pending` as small graphs are, if they need a great many nodes; return whether these are all small.
 
-    Python's own `sum` of a tensor records an addition for each element: to plan one takes 40 times as long as to do it.
+    Python's own `sum` of a tensor records an addition for each element, and a loop of a thousand steps its body as
+    often: to plan them takes 40 times as long as to do it, and to look a plan up several times as long.
     """
     options = config.get()
     return options.small_nodes > 0 and run_small(
-        pending, replace(options, small_nodes=sys.maxsize - 1)
+        pending, replace(options, small_nodes=sys.maxsize - 1), alone=_alone, least=_MANY
     )
 
 

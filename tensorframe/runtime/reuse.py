@@ -279,7 +279,11 @@ def _needed(
 def _part_of(node: Node, source: Node, part: float) -> float:
     """Return how much of an operand it takes to make a part of a node, at most."""
     if node.op.kind in _PROPORTIONAL:
-        return part
-    if not narrows(node):
-        return 1.0 if part else 0.0
-    return min(1.0, part * node.size / source.size) if source.size else 1.0
+        taken = part
+    elif not narrows(node):
+        taken = 1.0 if part else 0.0
+    else:
+        taken = min(1.0, part * node.size / source.size) if source.size else 1.0
+    # of what is sorted, or solved for, a part takes as long to make as the whole
+    made_whole = source.inputs and source.op.kind not in _PROPORTIONAL and not narrows(source)
+    return 1.0 if taken and made_whole else taken

@@ -15,6 +15,7 @@ from tensorframe.backends.silence import silenced
 from tensorframe.config import Options
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
+from tensorframe.graph.growth import tell_if_large
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
@@ -53,13 +54,18 @@ def _never(_node: Node, _array: Any) -> Any:
 
 
 def run_small(
-    roots: Sequence[Node], options: Options, *, at_the_end: bool = False, alone: Alone = _never
+    roots: Sequence[Node],
+    options: Options,
+    *,
+    at_the_end: bool = False,
+    alone: Alone = _never,
+    least: int = 0,
 ) -> bool:
     """Compute `roots` if everything they need is small and on the host; else do nothing and return False.
 
     Views are as small as can be, whatever their shape: no byte moves. `at_the_end` of the interpreter nothing can be
     imported or compiled, and NumPy's functions are all there is. `alone` is asked first for whatever is costly: a
-    program may be sooner done than several calls of NumPy's.
+    program may be sooner done than several calls of NumPy's. Graphs of up to `least` nodes are left alone.
     """
     if options.check_nan:
         return False  # a plan names the line
@@ -73,6 +79,10 @@ def run_small(
     if graph is None:
         return False
     order, functions = graph
+    if len(order) <= least:
+        return False
+    if least:
+        tell_if_large(order)
     order.sort(key=by_serial)
     try:
         _run(order, values, functions, alone)

@@ -12,8 +12,14 @@ Array = Any
 
 
 def _transform(name: str) -> Function:
+    along_one = name.removesuffix("n")
+
     def run(x: Array, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str) -> Array:
         # not looked up before: NumPy loads this part of it when it is asked for
+        if (
+            len(axes) == 1
+        ):  # by the function of one axis, which is all that of several calls, in half the time
+            return getattr(np.fft, along_one)(x, sizes[0], axes[0], norm)
         return getattr(np.fft, name)(x, s=sizes, axes=axes, norm=norm)
 
     return run

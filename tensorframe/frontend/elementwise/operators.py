@@ -41,7 +41,7 @@ def _binary(op: Op) -> Method:
     def convert(self: Tensor, other: Any) -> Any:
         return binary(op, self, other) if is_operand(other) else NotImplemented
 
-    return recorder_of_two(op, convert)
+    return recorder_of_two(op, convert, promotes=True)
 
 
 def _comparison(op: Op) -> Method:
@@ -64,7 +64,7 @@ def _reflected(op: Op) -> Method:
     def convert(other: Any, self: Tensor) -> Any:
         return binary(op, other, self) if is_operand(other) else NotImplemented
 
-    record = recorder_of_two(op, convert)
+    record = recorder_of_two(op, convert, promotes=True)
 
     def method(self: Tensor, other: Any, /) -> Any:
         return record(other, self)

@@ -33,7 +33,11 @@ from tensorframe.ops.creation import DATA
 from tensorframe.ops.elementwise import WHERE
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE, selected_shape
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
+from tensorframe.runtime.evaluate import evaluate
 from tensorframe.site import recording_site
+
+# Bytes of a tensor up to which a mask selects in one thread, and what is selected is no matter of memory limits.
+_SELECTED_AT_ONCE = 1 << 24
 
 
 def getitem(tensor: Tensor, key: Any) -> Tensor:
@@ -60,6 +64,10 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
         index = index_node(key, 0, node.shape[0], node.device)
         inputs = (node, index)
         return handle_on(record(GATHER, inputs, (0,), 0, device=device_of(inputs)))
+    if type(key) is Tensor and key.node.dtype in BOOL:
+        chosen = _masked(node, key.node)
+        if chosen is not None:
+            return chosen
     selection = parse(node, key)
     return handle_on(_gather(_view(node, selection), selection))
 
@@ -87,6 +95,28 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
     site = recording_site()
     part = new_node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
     return handle_on(new_node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
+
+
+def _masked(node: Node, mask: Node) -> Tensor | None:
+    """Return the elements of a tensor in host memory where a mask holds; None where they are to be recorded.
+
+    The mask is computed in any case, with what it selects from: to select at once takes less time than to find the
+    positions that a look-up would be recorded for.
+    """
+    count = len(mask.shape)
+    if not count or mask.shape != node.shape[:count] or node.nbytes > _SELECTED_AT_ONCE:
+        return None
+    if history.get() is not None:
+        return None  # a gradient needs to know where elements are from
+    if mask.storage is None:
+        evaluate((mask, node))
+    if node.storage is None or mask.storage is None:
+        return None
+    array, holds = node.storage.handle, mask.storage.handle
+    if type(array) is not np.ndarray or type(holds) is not np.ndarray:
+        return None
+    chosen = array[holds]
+    return viewed(chosen, chosen.shape, node)
 
 
 def _leading(node: Node, key: slice) -> Tensor | None:

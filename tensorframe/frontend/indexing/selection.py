@@ -359,13 +359,13 @@ def index_node(item: Any, axis: int, size: int, device: Device, *, checked: bool
         node = cast(item.node, int64) if item.dtype == uint64 else item.node
         return node if holds(device, node.dtype) else _narrowed(node, size, device)
     _check_all(item, axis, size)
-    return _positions(item, size, device)
+    return _positions(np.array(item), size, device)
 
 
 def _positions(positions: Array, size: int, device: Device) -> Node:
-    """Return positions below `size` as the integers that the device holds."""
+    """Return positions below `size` as the integers that the device holds; the array becomes the node's own."""
     dtype = default_on(device, int64) if size < _LARGEST else int64
-    return data_node(positions.astype(dtype), device)
+    return data_node(positions.astype(dtype, copy=False), device)
 
 
 def _narrowed(node: Node, size: int, device: Device) -> Node:

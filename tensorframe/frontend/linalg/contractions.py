@@ -26,7 +26,7 @@ from tensorframe.frontend.parameters import integer, integers, pair
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import dtype_error
 from tensorframe.graph.precision import autocast_dtype
-from tensorframe.graph.shape import broadcast, normalize_axis
+from tensorframe.graph.shape import broadcast, check_size, normalize_axis
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.elementwise import CONJ, MULTIPLY, SUBTRACT
 from tensorframe.ops.movement import CONCAT, SLICE
@@ -75,7 +75,7 @@ def matmul(
         from tensorframe.frontend.linalg.options import with_options  # for few calls
 
         return with_options("matmul", matmul, (x1, x2), out, **options)
-    product = _of_vectors(x1, x2) if preferred_dtype is None else None
+    product = _of_matrices(x1, x2) if preferred_dtype is None else None
     if product is not None:
         return product
     left, right = promoted(x1, x2)
@@ -139,6 +139,10 @@ def _are_vectors(left: Tensor, right: Tensor) -> bool:
     return len(left.node.shape) == 1 and left.node.shape == right.node.shape
 
 
+# Elements of a matrix up to which its size needs no look.
+_LARGE = 1 << 40
+
+
 def _of_vectors(a: Any, b: Any) -> Tensor | None:
     """Return the product of vectors of the same real numbers, by the short way; None where there is more to do."""
     if type(a) is not Tensor or type(b) is not Tensor or autocast_dtype.get() is not None:
@@ -149,6 +153,23 @@ def _of_vectors(a: Any, b: Any) -> Tensor | None:
     if not fits or dtype not in FLOAT or right.dtype is not dtype or right.device is not device:
         return None
     return recorded(MATMUL, (left, right), (), (), dtype, device)
+
+
+def _of_matrices(a: Any, b: Any) -> Tensor | None:
+    """Return the product of matrices, or of one and a vector, by the short way; None where there is more to do."""
+    if type(a) is not Tensor or type(b) is not Tensor or autocast_dtype.get() is not None:
+        return None
+    left, right = a.node, b.node
+    rows, columns = left.shape, right.shape
+    dtype, device = left.dtype, left.device
+    if not rows or not columns or right.dtype is not dtype or right.device is not device:
+        return None
+    if len(rows) > 2 or len(columns) > 2 or rows[-1] != columns[0]:
+        return None
+    shape = rows[:-1] + columns[1:]
+    if len(shape) == 2 and shape[0] * shape[1] > _LARGE:  # of factors that are broadcast
+        check_size("matmul", shape)
+    return recorded(MATMUL, (left, right), (), shape, dtype, device)
 
 
 def conjugated(tensor: Tensor) -> Tensor:
