@@ -14,6 +14,8 @@ from tensorframe.quick_dataclasses import dataclass, field
 
 DTypeRule = Callable[..., DType]
 ShapeRule = Callable[..., Shape]
+# (shapes and first dtype of the operands, attributes) -> the shape and dtype of each result
+ResultsRule = Callable[..., tuple[tuple[Shape, DType], ...]]
 
 
 class Kind(Enum):
@@ -142,6 +144,9 @@ class Op:
     costly: bool = False  # worth keeping when the user still holds the result
     combination: Combination | None = None  # of a reduction, a scan, or a scatter that combines
     parts: int = 1  # how many tensors one call gives
+    results: ResultsRule | None = (
+        None  # what each of them is: a library makes those that nobody takes, too
+    )
     # dtypes of operands on which every engine gives the same bits: see ops/exactness.py
     exact: frozenset[DType] = dtypes.BITWISE
     precision: Precision | None = None

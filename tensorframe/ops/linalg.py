@@ -91,18 +91,55 @@ def _lstsq(shapes: tuple[Shape, ...], _rcond: float) -> Shape:
     return matrix[1:] + right[1:]
 
 
+Shapes = tuple[Shape, ...]
+Results = tuple[tuple[Shape, DType], ...]
+
+
+def _slogdet_results(shapes: Shapes, dtype: DType) -> Results:
+    stack = shapes[0][:-2]
+    return (stack, dtype), (stack, dtypes.real_of(dtype))
+
+
+def _lstsq_results(shapes: Shapes, dtype: DType, rcond: float) -> Results:
+    rows, columns = shapes[0]
+    residuals = (shapes[1][1:] or (1,)) if rows > columns else (0,)
+    real = dtypes.real_of(dtype)
+    return (_lstsq(shapes, rcond), dtype), (residuals, real), ((), dtypes.int64), ((min(rows, columns),), real)
+
+
+def _eig_results(shapes: Shapes, dtype: DType) -> Results:
+    result = dtypes.complex_of(dtype)
+    return (shapes[0][:-1], result), (shapes[0], result)
+
+
+def _eigh_results(shapes: Shapes, dtype: DType) -> Results:
+    return (shapes[0][:-1], dtypes.real_of(dtype)), (shapes[0], dtype)
+
+
+def _qr_results(shapes: Shapes, dtype: DType, mode: str) -> Results:
+    left = _qr(shapes, mode)
+    return (left, dtype), ((*left[:-2], left[-1], shapes[0][-1]), dtype)
+
+
+def _svd_results(shapes: Shapes, dtype: DType, full_matrices: bool) -> Results:
+    *stack, rows, columns = shapes[0]
+    least = min(rows, columns)
+    left, right = (rows, columns) if full_matrices else (least, least)
+    return ((*stack, rows, left), dtype), ((*stack, least), dtypes.real_of(dtype)), ((*stack, right, columns), dtype)
+
+
 CHOLESKY = library("cholesky", _square("cholesky", 0), same, "Triangular factor of positive definite matrices.", "upper", vjp=decompositions.of_cholesky)
 DET = library("det", _square("det", 2), same, "Determinants.", vjp=solvers.of_det)
-SLOGDET = library("slogdet", _square("slogdet", 2), same, "Signs of determinants, and logarithms of their magnitudes.", parts=2, vjp=solvers.of_slogdet)
+SLOGDET = library("slogdet", _square("slogdet", 2), same, "Signs of determinants, and logarithms of their magnitudes.", parts=2, results=_slogdet_results, vjp=solvers.of_slogdet)
 INV = library("inv", _square("inv", 0), same, "Inverse matrices.", vjp=solvers.of_inv)
 SOLVE = library("solve", _solve, same, "Solutions of square systems of linear equations.", arity=2, vjp=solvers.of_solve)
-LSTSQ = library("lstsq", _lstsq, same, "Solutions of least squares problems, with residuals, rank and singular values.", "rcond", arity=2, parts=4, in_standard=False, vjp=solvers.of_lstsq)
-EIG = library("eig", _square("eig", 1), complexified, "Eigenvalues and eigenvectors of general matrices.", parts=2, vjp=decompositions.of_eig)
+LSTSQ = library("lstsq", _lstsq, same, "Solutions of least squares problems, with residuals, rank and singular values.", "rcond", arity=2, parts=4, results=_lstsq_results, in_standard=False, vjp=solvers.of_lstsq)
+EIG = library("eig", _square("eig", 1), complexified, "Eigenvalues and eigenvectors of general matrices.", parts=2, results=_eig_results, vjp=decompositions.of_eig)
 EIGVALS = library("eigvals", _square("eigvals", 1), complexified, "Eigenvalues of general matrices.", vjp=decompositions.of_eigvals)
-EIGH = library("eigh", _square("eigh", 1), real_part, "Eigenvalues and eigenvectors of symmetric or Hermitian matrices.", parts=2, vjp=decompositions.of_eigh)
+EIGH = library("eigh", _square("eigh", 1), real_part, "Eigenvalues and eigenvectors of symmetric or Hermitian matrices.", parts=2, results=_eigh_results, vjp=decompositions.of_eigh)
 EIGVALSH = library("eigvalsh", _square("eigvalsh", 1), real_part, "Eigenvalues of symmetric or Hermitian matrices.", vjp=decompositions.of_eigvalsh)
-QR = library("qr", _qr, same, "Orthonormal columns and the upper triangle that combines them.", "mode", parts=2, vjp=decompositions.of_qr)
-SVD = library("svd", _svd, same, "Singular vectors and singular values.", "full_matrices", parts=3, vjp=decompositions.of_svd)
+QR = library("qr", _qr, same, "Orthonormal columns and the upper triangle that combines them.", "mode", parts=2, results=_qr_results, vjp=decompositions.of_qr)
+SVD = library("svd", _svd, same, "Singular vectors and singular values.", "full_matrices", parts=3, results=_svd_results, vjp=decompositions.of_svd)
 SVDVALS = library("svdvals", _svdvals, real_part, "Singular values.", vjp=decompositions.of_svdvals)
 
 

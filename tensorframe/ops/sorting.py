@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorframe.dtypes import BOOL, REAL, DType
+from tensorframe.dtypes import BOOL, REAL, DType, int64
 from tensorframe.graph.op import NONE, DTypeRule, Kind, Op, register, same
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.reduction import index_dtype
@@ -19,6 +19,11 @@ def _unchanged(shapes: tuple[Shape, ...], *_: Any) -> Shape:
 def _first(shapes: tuple[Shape, ...], count: int, axis: int, _largest: bool) -> Shape:
     shape = shapes[0]
     return shape[:axis] + (count,) + shape[axis + 1 :]
+
+
+def _both(shapes: tuple[Shape, ...], dtype: DType, *attrs: Any) -> tuple[tuple[Shape, DType], ...]:
+    shape = _first(shapes, *attrs)
+    return (shape, dtype), (shape, int64)
 
 
 def _like_second(shapes: tuple[Shape, ...], *_: Any) -> Shape:
@@ -49,7 +54,7 @@ PARTITION = library("partition", same, _unchanged, "Elements along the axis with
 # Operands: lines along the last axis, and places in them (int64), several for each line.
 SELECT = library("select", same, _like_second, "The elements that sorting would put at the given places of lines.", arity=2, in_standard=False, vjp=of_select)
 ARGPARTITION = library("argpartition", index_dtype, _unchanged, "Positions that partition the elements along the axis.", "kth", "axis", in_standard=False, vjp=NONE)
-TOPK = library("topk", same, _first, "The `count` largest or smallest elements along the axis in order, and their positions.", "count", "axis", "largest", parts=2, vjp=of_topk)
+TOPK = library("topk", same, _first, "The `count` largest or smallest elements along the axis in order, and their positions.", "count", "axis", "largest", parts=2, results=_both, vjp=of_topk)
 # Operands: the sorted tensor, the values to insert, and optionally the positions that sort the first.
 SEARCHSORTED = library("searchsorted", index_dtype, _like_second, "Where to insert values into a sorted vector to keep it sorted.", "side", arity=None, vjp=NONE)
 # Operands: the values, the edges, and optionally weights; `uniform` edges let an engine compute the bin.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.views import is_view, viewed
@@ -121,9 +122,14 @@ def _writes_over(step: Step) -> bool:
 
 
 def _size(plan: Plan, step: Step, slot: int) -> int:
-    """Return the bytes of an output: of a call that gives several tensors, of all that are taken from it."""
-    if step.region.ops[-1].op.parts == 1:
+    """Return the bytes of an output: of a call that gives several tensors, of all of them."""
+    region, last = step.region, step.region.ops[-1]
+    if last.op.parts == 1:
         return plan.slots[slot].nbytes
+    if last.op.results is not None:
+        shapes = tuple(map(region.shape_of, last.inputs))
+        results = last.op.results(shapes, region.dtype_of(last.inputs[0]), *last.attrs)
+        return sum(prod(shape) * dtype.itemsize for shape, dtype in results)
     taken = {
         step.region.ops[0].attrs: plan.slots[step.outputs[0]].nbytes
         for step in plan.steps

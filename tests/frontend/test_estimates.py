@@ -121,8 +121,8 @@ def test_all_tensors_of_a_call_that_gives_several_are_counted():
     x = leaf("cpu", (300, 300))
     found = tfr.estimate(*tfr.linalg.svd(x))
     results = 3 * x.nbytes + 300 * 4
-    # LAPACK works on copies, and in memory of its own
-    assert results < sum(found.peak.values()) <= results + 8 * x.nbytes
+    # LAPACK works on copies in double precision, and in memory of its own
+    assert results < sum(found.peak.values()) <= results + 18 * x.nbytes
 
 
 def test_what_is_computed_takes_nothing_more():

@@ -6,7 +6,8 @@ measured what they copy (`tests/frontend/test_bound.py` does so again); that of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from tensorframe import config
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import blocks, row_blocks
+from tensorframe.backends.numpy.lapack_scratch import ROUTINES
+from tensorframe.backends.numpy.lapack_scratch import scratch_of as scratch_of_routine
 from tensorframe.backends.numpy.product import IN_BLAS, extents
 from tensorframe.backends.numpy.quantized_product import scratch_of
 from tensorframe.backends.numpy.region import temporaries
@@ -32,7 +35,7 @@ from tensorframe.backends.numpy.tiles import (
     scratch_of_product,
 )
 from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, wide_of
-from tensorframe.graph.op import Kind
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.ops.contraction import MATMUL
@@ -49,12 +52,25 @@ _BYTE = np.zeros(1, np.uint8)
 
 
 class Call(NamedTuple):
-    """A call of one of NumPy's functions: its attributes, and the shapes and dtypes of operands and result."""
+    """A call of one of NumPy's functions: its row, attributes, and the shapes and dtypes of operands and result."""
 
+    op: Op
     attrs: tuple[Any, ...]
     operands: tuple[tuple[Shape, DType], ...]
     shape: Shape
     dtype: DType
+
+    @property
+    def name(self) -> str:
+        """The name of its row."""
+        return self.op.name
+
+    @property
+    def results(self) -> Sequence[tuple[Shape, DType]]:
+        """The shape and dtype of each result."""
+        if self.op.results is None:
+            return [(self.shape, self.dtype)]
+        return self.op.results(tuple([shape for shape, _ in self.operands]), self.kind, *self.attrs)
 
     @property
     def elements(self) -> int:
@@ -170,7 +186,7 @@ def _of_call(region: Region, op: RegionOp) -> int:
     if row is None or (op.op.kind is Kind.SCATTER and op.op.combination is None):
         return 0
     operands = tuple([(region.shape_of(v), region.dtype_of(v)) for v in op.inputs])
-    return row(Call(op.attrs, operands, op.shape, op.dtype))
+    return row(Call(op.op, op.attrs, operands, op.shape, op.dtype))
 
 
 # products
@@ -190,8 +206,8 @@ def _of_product(call: Call) -> int:
     if call.dtype.kind == "b":
         return 4 * (operands + results)
     # as floats, then as int64, since a cast beyond the range of a small integer does not wrap
-    product = max(8 * results - call.result, 0) + 8 * results * (call.dtype.itemsize < 8)
-    return thread_count() * _MIB + 8 * operands + product
+    product = 8 * results + max(8 * operands, 8 * results)
+    return thread_count() * _MIB + max(product - call.result, 8 * results)
 
 
 def _of_tiles(region: Region) -> int | None:
@@ -285,7 +301,9 @@ def _of_argsort(call: Call) -> int:
     keys = call.widened + (max(call.widened, call.first) if descending else 0)
     length = call.operands[0][0][axis]
     size = (wide_of(call.kind) if call.kind in ADDED else call.kind).itemsize
-    if not stable or not _LONG <= length < 1 << 32 or (size < 4 and call.kind.kind != "f"):
+    if stable and size < 4 and call.kind.kind != "f":
+        return keys + 8 * length  # by digits, from one array to another
+    if not stable or not _LONG <= length < 1 << 32:
         return keys
     # ranks, these beside positions, and where ranks are of sorted lines, the lines and where they differ
     return keys + (25 * call.elements if size == 8 else 16 * call.elements + 8 * length)
@@ -305,35 +323,37 @@ def _of_topk(call: Call) -> int:
 
 
 def _of_transform(call: Call) -> int:
-    """NumPy computes in double precision; each axis makes an array, and a line has its plan and memory of its own."""
-    sizes, axes = call.attrs[0], call.attrs[1]
-    wide = max(prod(call.shape), call.elements if call.kind in COMPLEX else 0) * 16
-    exact = call.kind.itemsize == (16 if call.kind in COMPLEX else 8)
-    real = not (call.kind in COMPLEX and call.dtype in COMPLEX)
-    lines = (16 if real else 32) * max(sizes, default=1)
-    if call.dtype not in COMPLEX and len(axes) == 1:
-        return lines
-    copies = wide * (len(axes) > 1) if exact else wide + (wide if len(axes) > 1 else wide // 2)
-    return copies + lines
+    """Each axis makes an array, and a line has its plan and memory of its own.
 
-
-# linear algebra: multiples of one matrix in double precision, of which copies are made at a time
-
-
-def _matrices(copies: float, *, whole: float = 0.0) -> Callable[[Call], int]:
-    """Return a row of a function of stacks that copies each matrix so many times.
-
-    The stack is copied `whole` times in double precision, and once and a half more where it has another one.
+    NumPy scales by an integer where a norm asks for no scaling: single precision is copied to double and back then.
     """
+    sizes, axes, norm = call.attrs
+    is_forward = call.name in ("fftn", "rfftn")
+    scales = norm != ("backward" if is_forward else "forward")
+    wide = [16 if dtype in COMPLEX else 8 for dtype in (call.kind, call.dtype)]
+    is_copied = not scales and call.kind.itemsize < wide[0]
+    real = not (call.kind in COMPLEX and call.dtype in COMPLEX)
+    each = (16 if real else 32) // (2 if scales and call.kind.itemsize < wide[0] else 1)
+    result = prod(call.shape)
+    between = call.elements if call.kind in COMPLEX else 0
+    if call.dtype in COMPLEX:
+        between = max(between, result)
+    copies = between * max(call.kind.itemsize, call.dtype.itemsize) if len(axes) > 1 else 0
+    if is_copied:
+        first = call.elements if len(axes) == 1 else between
+        copies += first * wide[0] + max(result * wide[1], 16 * between * (len(axes) > 1))
+    return copies + max([each * _line(size) for size in sizes], default=0)
 
-    def row(call: Call) -> int:
-        size = 16 if call.kind in COMPLEX else 8
-        single = prod(call.operands[0][0][-2:]) * (size if whole else max(call.kind.itemsize, 4))
-        stack = call.elements * size * (whole + 1.5 * (call.kind.itemsize < size) if whole else 0)
-        narrow = 4 * call.elements + 2 * call.result if call.kind in NARROW else 0
-        return int(copies * single + stack) + narrow
 
-    return row
+@lru_cache(maxsize=1024)
+def _line(size: int) -> int:
+    """Return the elements of a line, four times as many where it becomes a convolution, by Bluestein's algorithm."""
+    rest, factor = size, 2
+    while factor * factor <= rest:
+        while rest % factor == 0:
+            rest //= factor
+        factor += 1
+    return size * (4 if rest * rest > size > 50 else 1)
 
 
 def _of_scatter(call: Call) -> int:
@@ -407,17 +427,5 @@ ROWS: dict[str, Callable[[Call], int]] = {
     "irfftn": _of_transform,
     "cumulative_sum": lambda call: min(call.result, _MIB),
     "cumulative_prod": lambda call: min(call.result, _MIB),
-    "det": _matrices(1),
-    "slogdet": _matrices(1),
-    "inv": _matrices(2.5),
-    "solve": _matrices(2.1),
-    "cholesky": _matrices(1),
-    "qr": _matrices(1.3, whole=1),
-    "svd": _matrices(7.5),
-    "svdvals": _matrices(1.2),
-    "eigh": _matrices(3.1),
-    "eigvalsh": _matrices(1.1),
-    "eig": _matrices(5),
-    "eigvals": _matrices(2),
-    "lstsq": _matrices(2.2, whole=1),
+    **dict.fromkeys(ROUTINES, scratch_of_routine),
 }

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tensorframe.dtypes import DType, complex_of, int64, real_of
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.triangles import tril
 from tensorframe.frontend.dispatch import call
@@ -16,7 +14,6 @@ from tensorframe.frontend.operands import floating, widened
 from tensorframe.frontend.parameters import choice, flag, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
-from tensorframe.graph.shape import Shape
 from tensorframe.ops import linalg as rows
 from tensorframe.ops.movement import PART
 
@@ -85,11 +82,11 @@ class SVDResult(NamedTuple):
     Vh: Tensor
 
 
-def _parts(
-    op: Op, inputs: Sequence[Tensor], attrs: tuple[Any, ...], *results: tuple[Shape, DType]
-) -> list[Tensor]:
-    """Return the tensors of a call with several results, of these shapes and dtypes."""
+def _parts(op: Op, *inputs: Tensor, attrs: tuple[Any, ...] = ()) -> list[Tensor]:
+    """Return the tensors of a call with several results."""
     whole = call(op, *inputs, attrs=attrs)
+    shapes = tuple([tensor.shape for tensor in inputs])
+    results = op.results(shapes, inputs[0].dtype, *attrs) if op.results else ()
     return [call(PART, whole, attrs=(index, *result)) for index, result in enumerate(results)]
 
 
@@ -126,10 +123,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     -1.0
     """
     (a,) = floating(a)
-    shape = a.shape[:-2]
-    return SlogdetResult(
-        *_parts(rows.SLOGDET, (a,), (), (shape, a.dtype), (shape, real_of(a.dtype)))
-    )
+    return SlogdetResult(*_parts(rows.SLOGDET, a))
 
 
 def inv(a: ArrayLike) -> Tensor:
@@ -171,12 +165,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
     matrix, right = floating(a, b)
     rows.need_matrix("lstsq", matrix.shape)
     cutoff = default_rtol(matrix) if rcond is None else number("lstsq", "rcond", rcond)
-    solution = rows.LSTSQ.shape((matrix.shape, right.shape), cutoff) if rows.LSTSQ.shape else ()
-    count, size = matrix.shape
-    real = real_of(matrix.dtype)
-    residuals = (right.shape[1:] or (1,)) if count > size else (0,)
-    results = (solution, matrix.dtype), (residuals, real), ((), int64), ((min(count, size),), real)
-    return LstsqResult(*_parts(rows.LSTSQ, (matrix, right), (cutoff,), *results))
+    return LstsqResult(*_parts(rows.LSTSQ, matrix, right, attrs=(cutoff,)))
 
 
 def eig(a: ArrayLike) -> EigResult:
@@ -186,8 +175,7 @@ def eig(a: ArrayLike) -> EigResult:
     array([0.+1.j, 0.-1.j])
     """
     (a,) = floating(a)
-    dtype = complex_of(a.dtype)
-    return EigResult(*_parts(rows.EIG, (a,), (), (a.shape[:-1], dtype), (a.shape, dtype)))
+    return EigResult(*_parts(rows.EIG, a))
 
 
 def eigvals(a: ArrayLike) -> Tensor:
@@ -211,9 +199,7 @@ def eigh(a: ArrayLike, UPLO: Triangle = "L") -> EighResult:
     >>> tfr.linalg.eigh(np.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.numpy()
     array([1., 2.])
     """
-    a = _with_lower("eigh", a, UPLO)
-    values = (a.shape[:-1], real_of(a.dtype))
-    return EighResult(*_parts(rows.EIGH, (a,), (), values, (a.shape, a.dtype)))
+    return EighResult(*_parts(rows.EIGH, _with_lower("eigh", a, UPLO)))
 
 
 def eigvalsh(a: ArrayLike, UPLO: Triangle = "L") -> Tensor:
@@ -253,11 +239,7 @@ def qr(a: ArrayLike, mode: Literal["reduced", "complete", "r", "raw"] = "reduced
         from tensorframe.frontend.protocols.ufuncs import through_numpy  # for few calls
 
         return through_numpy(np.linalg.qr, (widened(a), "raw"), {})
-    rows.need_matrix("qr", a.shape)
-    *stack, m, n = a.shape
-    k = m if mode == "complete" else min(m, n)
-    results = ((*stack, m, k), a.dtype), ((*stack, k, n), a.dtype)
-    return QRResult(*_parts(rows.QR, (a,), (mode,), *results))
+    return QRResult(*_parts(rows.QR, a, attrs=(mode,)))
 
 
 def svd(
@@ -277,15 +259,7 @@ def svd(
         a = from_lower("svd", a)
     if not compute_uv:
         return svdvals(a)
-    *stack, m, n = a.shape
-    k = min(m, n)
-    left, right = (m, n) if full_matrices else (k, k)
-    results = (
-        ((*stack, m, left), a.dtype),
-        ((*stack, k), real_of(a.dtype)),
-        ((*stack, right, n), a.dtype),
-    )
-    return SVDResult(*_parts(rows.SVD, (a,), (bool(full_matrices),), *results))
+    return SVDResult(*_parts(rows.SVD, a, attrs=(bool(full_matrices),)))
 
 
 def from_lower(name: str, a: Tensor) -> Tensor:
