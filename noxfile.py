@@ -131,7 +131,7 @@ def sass(session: nox.Session) -> None:
     The page docs/gpu.md is written by `python -m tests.sass --markdown docs/gpu.md`.
     """
     prepare(session, "--editable", ".[dev]")
-    python(session, "-m", "pytest", "tests/sass", *session.posargs, TENSORFRAME_SASS="all")
+    python(session, "-m", "pytest", "tests/sass", *session.posargs, SASS="all")
 
 
 @nox.session

@@ -17,7 +17,7 @@ needs_tools = pytest.mark.skipif(
     not is_available(), reason="nvdisasm and cuobjdump are NVIDIA's wheels: the extra 'sass'"
 )
 # one in every run of the tests, all of them in `nox -s sass`
-LOOKED_AT = ARCHITECTURES if os.environ.get("TENSORFRAME_SASS") == "all" else ("sm_90",)
+LOOKED_AT = ARCHITECTURES if os.environ.get("SASS") == "all" else ("sm_90",)
 WHERE = 24 << 10  # bytes that have to be on their way for each multiprocessor
 
 
