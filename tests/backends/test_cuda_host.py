@@ -1,5 +1,6 @@
 """The CUDA backend on a GPU that is the processor: printed kernels, launched as on a GPU, compute what NumPy does."""
 
+import numpy as np
 import pytest
 
 import tensorframe as tfr
@@ -13,6 +14,8 @@ pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
 
 from tensorframe.backends.cuda import libraries
 from tests.backends import host_gpu, test_device_scatters, test_device_searching
+from tests.backends.devices import some
+from tests.backends.test_device_factorisation import positive
 from tests.backends.test_device_rows import test_every_row as rows_agree
 from tests.frontend import test_segments
 from tests.kernel.form_cases import CASES, by_numpy, operand
@@ -82,3 +85,16 @@ def test_sums_by_indices(gpu):
 def test_search_by_positions_that_sort(gpu):
     test_device_searching.test_vectors_that_positions_sort("cuda", "left")
     test_device_searching.test_sorters_with_what_are_no_positions("cuda", -1)
+
+
+def test_factorisations(gpu):
+    x, y = positive(40, "float32"), some((5, 5), "float32")
+    factor = tfr.linalg.cholesky(tfr.asarray(x, device="cuda"))
+    np.testing.assert_allclose(factor.numpy(), np.linalg.cholesky(x), atol=1e-5)
+    solved = tfr.linalg.inv(tfr.asarray(y, device="cuda"))
+    np.testing.assert_allclose(solved.numpy(), np.linalg.inv(y), rtol=1e-3)
+    for found, expected in zip(
+        tfr.linalg.qr(tfr.asarray(x[:, :35], device="cuda")), np.linalg.qr(x[:, :35]), strict=True
+    ):
+        assert not tfr.explain(found).fallbacks
+        np.testing.assert_allclose(found.numpy(), expected, atol=1e-5)

@@ -185,3 +185,23 @@ def test_every_way_that_tuning_tries_compiles(texts, case):
         build()
     assert len(texts) > 2  # turns are not in the text
     compile_all(texts, "sm_80")
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_factorisations_compile(architecture):
+    functions = (
+        tfr.linalg.cholesky,
+        tfr.linalg.inv,
+        tfr.linalg.det,
+        lambda x: tfr.linalg.qr(x).Q,
+    )
+    with recorded() as texts:
+        for dtype in ("float32", "float64"):
+            for size in (8, 100):
+                x = tfr.asarray(np.zeros((3, size, size), dtype), device="cuda")
+                for function in functions:
+                    tfr.compute(function(x))
+    steps = ("cholesky factors", "elimination of small", "elimination in a block", "reflections")
+    for step in (*steps, "substitution", "a product of parts", "less a product of parts"):
+        assert any(f"// {step}" in text for text in texts.values()), step
+    compile_all(texts, architecture)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.device.convolution import convolution_program
+from tensorframe.backends.device.factorisation import FACTORISATIONS, can_factorise
 from tensorframe.backends.device.fourier import FOURIER, fourier_program
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.product import product_program
@@ -48,9 +49,12 @@ CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
     SAMPLED_MATMUL: sparse_program,
     ROW_NUMBERS: sparse_program,
     **dict.fromkeys(FOURIER, fourier_program),
+    **FACTORISATIONS,
 }
 
 
 def has_call(op: Op, operands: Sequence[DType]) -> bool:
     """Whether there are kernels for a library call on these dtypes."""
+    if op in FACTORISATIONS:
+        return can_factorise(operands)
     return op in CALLS and (op is not SEARCHSORTED or can_search(operands))

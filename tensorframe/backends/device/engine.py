@@ -33,7 +33,6 @@ from tensorframe.backends.device.promises import Outstanding, Promise
 from tensorframe.backends.device.queue import Queue, Unusable, forked
 from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
 from tensorframe.backends.device.scratch import scratch_bytes
-from tensorframe.backends.device.sort import Pair, top_region
 from tensorframe.backends.device.split_outputs import SplitProgram, split_outputs
 from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
@@ -324,8 +323,8 @@ class KernelBackend(Backend):
         if scatters(region) and not _has_no_elements(region):
             return ScatterProgram(region, partial(self._kernels, device=device))
         if _has_no_elements(region) and not scatters(region):  # whose indices may be out of bounds
-            if region.ops[0].op is TOPK:
-                return Pair(_Blank(top_region(region), self.open_device(device)))
+            if region.ops[0].op.parts > 1:
+                return partial(self._by_host, region, device)
             return _Blank(region, self.open_device(device))
         if any(0 in shape for shape, _ in region.inputs) and not sets_slice(region):
             return partial(self._by_host, region, device)
@@ -391,7 +390,13 @@ class KernelBackend(Backend):
             for value in inputs
         ]
         results = _NUMPY.compile(region, device)(arrays, (None,) * len(buffers))
-        return [self.upload(device, np.asarray(result)).handle for result in results]
+
+        def uploaded(result: Any) -> Any:
+            if isinstance(result, tuple):
+                return tuple([uploaded(part) for part in result])
+            return self.upload(device, np.asarray(result)).handle
+
+        return [uploaded(result) for result in results]
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""

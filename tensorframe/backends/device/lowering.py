@@ -8,6 +8,7 @@ from math import prod
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import COMPLEX, uint32, uint64
+from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.space import Space
 from tensorframe.kernel.groups.forms import Target, build_groups
@@ -26,6 +27,7 @@ class Lowering:
     """A region over real numbers, the space of its loops, and the kernels for operands of a layout."""
 
     far = False  # whether operands begin where 32 bits do not reach, see `begins_far`
+    asks_at_once = False  # whether a mark is asked for before the next step runs
 
     def __init__(self, original: Region) -> None:
         self.original = original
@@ -76,6 +78,10 @@ class Lowering:
         traits = queue.traits
         index = uint32 if short else uint64
         return Target(traits.lanes, traits.widest, index, traits.access, queue.tunings)
+
+    def refusal(self) -> Exception:
+        """Return the error of what kernels have marked, where NumPy has found nothing wrong."""
+        return IndexingError("an index is out of bounds")
 
     def _elements_of(self, array: DeviceArray) -> list[Access]:
         """Return where the elements of an array, or both parts of them, are in its block."""

@@ -18,7 +18,6 @@ from tensorframe.backends.device.tables import stored
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.words import Parameter, packed, parameters
 from tensorframe.dtypes import COMPLEX, DType
-from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.ir import Loop, ParallelAxis
@@ -80,12 +79,11 @@ class DeviceProgram:
         if bound is None:
             with spanned(Work.LAYOUT, "loops of a new layout", "device"):
                 bound = self._bound[key] = self._bind(key, inputs, into, arrays, far=far)
-        outputs, missed = bound.run(
-            self._pool, inputs, into, self._deferred(inputs) if bound.marks else None
-        )
+        deferred = self._deferred(inputs) if bound.defers else None
+        outputs, missed = bound.run(self._pool, inputs, into, deferred)
         if missed:
             self._fallback(inputs)
-            raise IndexingError("an index is out of bounds")
+            raise bound.refusal()
         return outputs
 
     def _deferred(self, inputs: Sequence[Any]) -> Block | None:
@@ -232,6 +230,8 @@ class _Bound:
         self._tables = built.tables
         self._stored: list[Block] = []
         self.marks = built.selects  # where an index is out of bounds
+        self.defers = self.marks and not lowering.asks_at_once
+        self.refusal = lowering.refusal
         with queue.lock:
             self._steps = [_Step(launch, queue) for launch in built.launches]
 

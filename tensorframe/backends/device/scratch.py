@@ -1,13 +1,14 @@
 """Scratch: the bytes that programs of devices take at most while they run, beside their operands and results.
 
 Kernels take none to speak of; sorting does, and what numbers the elements that indices point to sorts these numbers.
-Fourier transforms take two arrays between launches, and tables.
+Fourier transforms take two arrays between launches, and tables; factorisations copies of their operands.
 """
 
 from __future__ import annotations
 
 from math import prod
 
+from tensorframe.backends.device.factorisation import can_factorise, factorisation_bytes
 from tensorframe.backends.device.fourier import fourier_bytes
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
@@ -20,6 +21,7 @@ _NUMBER = 4
 _POINTED = 28
 
 _FOURIER = frozenset({"fftn", "ifftn", "rfftn", "irfftn"})
+_FACTORISATIONS = frozenset({"cholesky", "solve", "inv", "det", "slogdet", "qr"})
 _VALUES = frozenset({"sort", "partition"})
 _PLACES = frozenset({"argsort", "argpartition", "topk"})
 
@@ -36,6 +38,12 @@ def _of_op(region: Region, op: RegionOp) -> int:
         return max(known, default=0)
     if op.op.name in _FOURIER:
         return fourier_bytes(region)
+    if op.op.name in _FACTORISATIONS:
+        return (
+            factorisation_bytes(region)
+            if can_factorise([dtype for _, dtype in region.inputs])
+            else 0
+        )
     if op.op.name not in _VALUES | _PLACES | {"select"}:
         return 0
     shape, dtype = region.shape_of(op.inputs[0]), region.dtype_of(op.inputs[0])
