@@ -23,7 +23,7 @@ def operands():
     arrays = {
         "x": r.random(shape, dtype=np.float32) + 0.5,
         "d": r.random(shape),
-        "i": r.integers(0, 100, shape),
+        "i": r.integers(0, 250, shape),  # whose products need float64
         "h": r.random(shape).astype(np.float16),
         "c": (r.random(shape) + 1j).astype(np.complex64),
         "v": r.random(1 << 20, dtype=np.float32),
@@ -73,9 +73,6 @@ CASES = {
     "transposed product by tiles": lambda x, **_: (x.T @ x[:, :200]).T + 1,
     "product in half precision": lambda h, **_: h @ h.T,
     "product of integers": lambda i, **_: i @ i.T,
-    "product of stacks of integers": lambda i, **_: (
-        tfr.reshape(i, (12, 128, -1)) @ i[:, :64][:1024]
-    ),
     "product with an epilogue": lambda x, **_: tfr.sin(x @ x.T + 1),
     "two products": lambda x, **_: (x @ x.T) @ x,
     "einsum": lambda x, **_: tfr.einsum("ij,kj->ik", x, x),
