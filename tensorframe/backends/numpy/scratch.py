@@ -333,7 +333,7 @@ def _of_transform(call: Call) -> int:
     wide = [16 if dtype in COMPLEX else 8 for dtype in (call.kind, call.dtype)]
     is_copied = not scales and call.kind.itemsize < wide[0]
     real = not (call.kind in COMPLEX and call.dtype in COMPLEX)
-    each = (16 if real else 32) // (2 if scales and call.kind.itemsize < wide[0] else 1)
+    halves = 2 if scales and call.kind.itemsize < wide[0] else 1
     result = prod(call.shape)
     between = call.elements if call.kind in COMPLEX else 0
     if call.dtype in COMPLEX:
@@ -342,18 +342,18 @@ def _of_transform(call: Call) -> int:
     if is_copied:
         first = call.elements if len(axes) == 1 else between
         copies += first * wide[0] + max(result * wide[1], 16 * between * (len(axes) > 1))
-    return copies + max([each * _line(size) for size in sizes], default=0)
+    return copies + max([_line(size, real) // halves for size in sizes], default=0)
 
 
 @lru_cache(maxsize=1024)
-def _line(size: int) -> int:
-    """Return the elements of a line, four times as many where it becomes a convolution, by Bluestein's algorithm."""
+def _line(size: int, real: bool) -> int:
+    """Return the bytes of a line in double precision, more where it becomes a convolution, by Bluestein's algorithm."""
     rest, factor = size, 2
     while factor * factor <= rest:
         while rest % factor == 0:
             rest //= factor
         factor += 1
-    return size * (4 if rest * rest > size > 50 else 1)
+    return size * (128 if rest * rest > size > 50 else 16 if real else 32)
 
 
 def _of_scatter(call: Call) -> int:
