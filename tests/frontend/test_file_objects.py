@@ -48,9 +48,11 @@ def test_compressed_files_and_archives_are_read_when_they_are_open(tmp_path):
             "y": [1.0, 1.0, 1.0],
         }
     buffer = io.BytesIO()
-    tfr.save(buffer, {"x": tfr.arange(2)})
+    tfr.save(buffer, {"x": tfr.arange(2), "file": tfr.ones(1)})
     buffer.seek(0)
-    assert np.load(buffer)["x"].tolist() == [0, 1]
+    saved = np.load(buffer)
+    assert saved["x"].tolist() == [0, 1]
+    assert saved["file"].tolist() == [1.0]
 
 
 def test_what_takes_and_gives_text_or_is_pickled_is_refused():

@@ -58,7 +58,8 @@ def scratch_of(call: Call) -> int:
     size = 16 if is_complex else 8
     right = call.operands[1][0] if len(call.operands) > 1 else ()
     columns = right[-1] if len(right) > 1 else 1
-    matrix = _Matrices(*shape[-2:], shape[-2] * columns, is_complex, call.attrs)
+    rows, across = shape[-2:]
+    matrix = _Matrices(rows, across, rows * columns, is_complex, call.attrs)
     single = 4 * sum(prod(shape) for shape, _ in call.operands) if dtype in NARROW else 0
     results = [(prod(shape), kind) for shape, kind in call.results]
     given = sum(count * kind.itemsize for count, kind in results)

@@ -299,7 +299,7 @@ def _of_sort(call: Call) -> int:
 def _of_argsort(call: Call) -> int:
     axis, descending, stable = call.attrs
     keys = call.widened + (max(call.widened, call.first) if descending else 0)
-    length = call.operands[0][0][axis]
+    length: int = call.operands[0][0][axis]
     size = (wide_of(call.kind) if call.kind in ADDED else call.kind).itemsize
     if stable and size < 4 and call.kind.kind != "f":
         return keys + 8 * length  # by digits, from one array to another

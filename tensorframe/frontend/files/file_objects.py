@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +31,7 @@ def write(file: Any, tensors: Mapping[str, Tensor] | Tensor) -> None:
     """Write one tensor to an open file as `.npy`, where it stands, or tensors by name as `.npz`."""
     try:
         if isinstance(tensors, Mapping):
-            np.savez(file, **{name: _as_stored(tensor) for name, tensor in tensors.items()})
+            _write_archive(file, tensors)
         else:
             np.lib.format.write_array(file, _as_stored(tensors), allow_pickle=False)
     except TypeError as error:
@@ -58,6 +59,14 @@ def read(file: Any, device: OnDevice) -> Any:
             f"load: {type(file).__name__} gives no bytes: {error}",
             suggestions=('a file opened with "rb", or an io.BytesIO',),
         ) from error
+
+
+def _write_archive(file: Any, tensors: Mapping[str, Tensor]) -> None:
+    """Write a `.npz`; `numpy.savez` takes names as keywords, beside `file` and `allow_pickle` of its own."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, tensor in tensors.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, _as_stored(tensor), allow_pickle=False)
 
 
 def _as_stored(tensor: Tensor) -> np.ndarray[Any, Any]:
