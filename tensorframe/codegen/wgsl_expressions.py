@@ -41,6 +41,8 @@ _ACCUMULATING = {"accumulate_add": "+", "accumulate_multiply": "*"}
 _SHIFTS = {"bitwise_left_shift": "<<", "bitwise_right_shift": ">>"}
 _DIVIDES = {"floor_divide": "/", "remainder": "%"}
 _ROUNDS = ("floor", "ceil", "trunc", "round")
+# rounds that are wrong in drivers
+_OWN_ROUNDS = (("trunc", "f64"), ("round", "f64"))
 
 
 class WgslExpressions(Expressions):
@@ -127,7 +129,7 @@ class WgslExpressions(Expressions):
             return self._cut(dtype, f"~{operands[0]}")
         if op == "logical_not":
             return f"(!{operands[0]})"
-        if op in _ROUNDS:
+        if op in _ROUNDS and (op, kind) not in _OWN_ROUNDS:
             return f"{op}({operands[0]})"
         if op == "abs":
             return self._absolute(dtype, operands[0])

@@ -51,6 +51,17 @@ fn copysign_{t}(x: {t}, y: {t}) -> {t} {{
     return bitcast<{t}>((bitcast<{u}>(x) & {magnitude}) | (bitcast<{u}>(y) & ~{magnitude}));
 }}
 """,
+    # without vectors of 512 bits, llvmpipe leaves what is above 2**24 as it is, and drops the sign of zero
+    "trunc": "fn trunc_{t}(x: {t}) -> {t} {{ return copysign_{t}(floor(abs(x)), x); }}\n",
+    "round": """\
+fn round_{t}(x: {t}) -> {t} {{
+    let low = floor(abs(x));
+    let rest = abs(x) - low;
+    let odd = low - {t}(2) * floor(low * {t}(0.5));
+    let up = (rest > {t}(0.5)) | ((rest == {t}(0.5)) & (odd == {t}(1)));
+    return copysign_{t}(select(low, low + {t}(1), up), x);
+}}
+""",
     # the upper half of the digits, rounded
     "upper": """\
 fn upper_{t}(x: {t}) -> {t} {{ return bitcast<{t}>((bitcast<{u}>(x) + {half}) & {upper}); }}

@@ -58,14 +58,14 @@ def cholesky_launches(
     )
     launches = [filling_launch(target, dtype, factors, stack, size, operands)]
     for first in range(0, size, BLOCK):
-        place, width = whole.at(first, first), min(BLOCK, size - first)
+        place, width = whole.shifted(first, first), min(BLOCK, size - first)
         launches.append(diagonal.launch(count, place, width))
         left = size - first - width
         if left:
-            under = place.at(width, 0)
+            under = place.shifted(width, 0)
             # rows below are solved for as columns: X L^T = A is L X^T = A^T
             launches.append(below.launch(count, place, under.transposed, width, left))
-            parts = (under, under.transposed, place.at(width, width))
+            parts = (under, under.transposed, place.shifted(width, width))
             launches.append(rest.launch(count, parts, left, left, width))
     return launches
 

@@ -84,14 +84,17 @@ class _Work:
         applied = _Applied(self, self.matrices, forward=True)
         for first in range(0, all_of.count, BLOCK):
             count, rows = min(BLOCK, all_of.count - first), all_of.rows - first
-            places = {"a": self._matrix.at(first, first), "v": self.vector.at(first, first)}
+            places = {
+                "a": self._matrix.shifted(first, first),
+                "v": self.vector.shifted(first, first),
+            }
             launches.append(block.launch(self.stack, places, rows, count, **self.scales_at(first)))
             vectors = places["v"]
             parts = (vectors.transposed, vectors, self.squares(first))
             launches.append(squares.launch(self.stack, parts, count, count, rows))
             others = all_of.columns - first - count
             if others:
-                launches += applied.launches(first, places["a"].at(0, count), others)
+                launches += applied.launches(first, places["a"].shifted(0, count), others)
         return launches
 
     def triangle(self, r: ir.Buffer) -> Launch:
@@ -113,7 +116,7 @@ class _Work:
         applied = _Applied(self, q, forward=False)
         place = Place(0, all_of.rows * all_of.wanted, all_of.wanted)
         for first in reversed(range(0, all_of.count, BLOCK)):
-            launches += applied.launches(first, place.at(first, first), all_of.wanted - first)
+            launches += applied.launches(first, place.shifted(first, first), all_of.wanted - first)
         return launches
 
     def scales_at(self, first: int) -> dict[str, int]:
@@ -159,7 +162,7 @@ class _Applied:
         work, stack = self._work, self._work.stack
         count = min(BLOCK, work.rectangles.count - first)
         rows = work.rectangles.rows - first
-        vectors, sums = work.vector.at(first, first), work.sum
+        vectors, sums = work.vector.shifted(first, first), work.sum
         scales = work.scales_at(first)
         return [
             self._sums.launch(stack, (vectors.transposed, columns, sums), count, width, rows),

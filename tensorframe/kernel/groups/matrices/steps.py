@@ -37,7 +37,7 @@ class Place:
     down: int
     across: int = 1
 
-    def at(self, row: int, column: int) -> Place:
+    def shifted(self, row: int, column: int) -> Place:
         """Return where the part begins that has this element first."""
         first = self.first + row * self.down + column * self.across
         return Place(first, self.apart, self.down, self.across)

@@ -80,7 +80,7 @@ class _Blocked:
         columns = self._columns(refuses=refuses)
         right = self._substitution(forward=True)
         for first in range(0, system.size, BLOCK):
-            block = system.place.at(first, first)
+            block = system.place.shifted(first, first)
             count, rows = min(BLOCK, system.size - first), system.size - first
             pivots = {"pivot_first": first, "pivot_apart": system.size}
             launches.append(
@@ -88,10 +88,10 @@ class _Blocked:
             )
             others = system.width - first - count
             if others:
-                beside = block.at(0, count)
+                beside = block.shifted(0, count)
                 launches.append(right.launch(self._count, block, beside, count, others, **pivots))
             if others and rows > count:
-                parts = (block.at(count, 0), beside, block.at(count, count))
+                parts = (block.shifted(count, 0), beside, block.shifted(count, count))
                 launches.append(self._rest.launch(self._count, parts, rows - count, others, count))
         return launches
 
@@ -101,10 +101,17 @@ class _Blocked:
         solve = self._substitution(forward=False)
         for first in reversed(range(0, system.size, BLOCK)):
             count = min(BLOCK, system.size - first)
-            block, unknowns = system.place.at(first, first), system.place.at(first, system.size)
+            block, unknowns = (
+                system.place.shifted(first, first),
+                system.place.shifted(first, system.size),
+            )
             launches.append(solve.launch(self._count, block, unknowns, count, system.further))
             if first:
-                parts = (system.place.at(0, first), unknowns, system.place.at(0, system.size))
+                parts = (
+                    system.place.shifted(0, first),
+                    unknowns,
+                    system.place.shifted(0, system.size),
+                )
                 launches.append(self._rest.launch(self._count, parts, first, system.further, count))
         return launches
 
