@@ -86,8 +86,10 @@ def _step(item: slice) -> int:
 
 
 def _unknown_length(item: slice) -> TracingError:
+    bounds = [bound for bound in (item.start, item.stop) if type(bound) is TracedNumber]
+    origin = f": its bounds depend on {bounds[0].trace.origin(bounds[0].place)}" if bounds else ""
     return TracingError(
-        f"the length of the slice {_shown(item)} is not known while a function is recorded",
+        f"the length of the slice {_shown(item)} is not known while a function is recorded{origin}",
         suggestions=(
             "x[t : t + n], whose length is n",
             "a mask: tfr.where(tfr.arange(x.shape[0]) < t, x, 0)",
