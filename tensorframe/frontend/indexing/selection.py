@@ -31,6 +31,7 @@ from tensorframe.site import recording_site
 Array = np.ndarray[Any, Any]
 
 _UNSIGNED = {np.dtype(f"i{size}"): np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+_KNOWN = (int, type(None))  # what bounds of slices mostly are
 _LARGEST = 2**31 - 2  # the size of an axis whose positions, and one beyond either end, fit 32 bits
 
 
@@ -131,7 +132,8 @@ def parse(node: Node, key: Any) -> Selection:
     items = _without_ellipsis(items, shape)
     _compute_masks(items, node)
     selection = Selection(windows=_take_windows(items, shape, device))
-    shape = windowed(shape, selection.windows)
+    if selection.windows:
+        shape = windowed(shape, selection.windows)
     advanced: list[int] = []
     places: list[int] = []
     axis = 0
@@ -273,13 +275,15 @@ def _without_ellipsis(items: list[Any], shape: Shape) -> list[Any]:
 
 def _take_windows(items: list[Any], shape: Shape, device: Device) -> list[Window]:
     """Put whole slices in the place of those whose bounds are not known yet; return what these show."""
-    windows, axis = [], 0
+    windows: list[Window] = []
     for position, item in enumerate(items):
+        if type(item) is not slice or (type(item.start) in _KNOWN and type(item.stop) in _KNOWN):
+            continue
         if is_unknown(item):
+            axis = sum(map(_consumed, items[:position]))
             known = partial(index_node, device=device, checked=True)
             windows.append(window_of(item, axis, shape[axis], device, known))
             items[position] = slice(None)
-        axis += _consumed(item)
     return windows
 
 
