@@ -241,7 +241,7 @@ def test_the_frontend_takes_operands_as_handles_of_its_own():
     # conversion itself, and what looks at a tensor only or documents that it returns it
     known = {"convert.py", "operands.py", "data_types.py", "array_methods.py", "native.py"}
     known |= {"filled.py", "recording.py", "arguments.py", "smoke.py", "calibration.py"}
-    known |= {"saving.py", "load_and_save.py", "subjects.py", "selection.py"}
+    known |= {"saving.py", "load_and_save.py", "file_objects.py", "subjects.py", "selection.py"}
     known |= {"grad_scaler.py"}  # whose numbers are its own
     known |= {"copies.py", "numpys_own.py"}  # which documents that it returns it
     known |= {"dispatch.py"}  # which takes their nodes
