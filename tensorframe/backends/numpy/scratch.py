@@ -176,9 +176,12 @@ def _views(region: Region) -> set[int]:
 def _of_run(region: Region, run: Run) -> int:
     made = [value for value, _ in run]
     takes = dict.fromkeys([source for _, op in run for source in op.inputs if source not in made])
-    if run[0][1].op.kind is Kind.MAP:
+    first = run[0][1]
+    if run[-1][1].op.kind is Kind.MAP:
         return temporaries(region.part(tuple(takes), made, made[-1:]))
-    return _of_call(region, run[0][1])
+    if len(run) > 1:  # NumPy converts as many elements at a time while it sums them up
+        return min(prod(first.shape), np.getbufsize()) * first.dtype.itemsize
+    return _of_call(region, first)
 
 
 def _of_call(region: Region, op: RegionOp) -> int:

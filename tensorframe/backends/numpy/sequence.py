@@ -34,7 +34,7 @@ class _Part:
 def sequence_program(region: Region) -> Program:
     """Return the program that runs a region of any ops part by part."""
     region = without_repeats(region)
-    parts = _with_widened(region, runs(region))
+    parts = runs(region)
     last_use = {
         source: number
         for number, run in enumerate(parts)
@@ -78,6 +78,11 @@ Run = list[tuple[int, RegionOp]]  # ops with the numbers of the values that they
 
 
 def runs(region: Region) -> list[Run]:
+    """Return the ops in order: elementwise ones of one shape together, and conversions beside what sums them up."""
+    return _with_widened(region, _alike(region))
+
+
+def _alike(region: Region) -> list[Run]:
     """Return the ops in order, elementwise ones of one shape together."""
     parts: list[Run] = []
     for value, op in enumerate(region.ops, start=len(region.inputs)):
