@@ -7,7 +7,7 @@ it leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -21,9 +21,8 @@ from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.streaming import Stream, Tile, TileGraph, is_file, window_of
 from tensorframe.schedule.blocks import Block, extents
 from tensorframe.schedule.capture import capture
-from tensorframe.schedule.cut import Cut
 from tensorframe.schedule.moments import chunks_in
-from tensorframe.schedule.peak import growth
+from tensorframe.schedule.peak import growth, memory_of_views
 from tensorframe.schedule.plan import Plan
 from tensorframe.schedule.tile_graph import shown
 
@@ -67,14 +66,18 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
     for tile in tiles:
         stream.begin(number)
         graph = stream.graph(tile, _after(stream, number, tile), _given(stream), dry=True)
-        plan = plan_of(capture(graph.nodes(), keep_held=False))
+        request = capture(graph.nodes(), keep_held=False)
+        plan = plan_of(request)
         made = [node for node in cut.chunks if node in tile.blocks and node in cut.tiled]
         if chunks_in(plan) != sorted([cut.chunks[node].length for node in made]):
             return None
         reads |= dict.fromkeys([node for node in tile.blocks if is_file(node)])
-        peak = _of_plan(stream, plan, graph)
+        results = _Results(plan, dict(zip(request.wanted, plan.outputs, strict=True)), graph)
+        peak = _of_plan(stream, plan, graph, results)
         peak = _most(peak, _of_samples(stream, tile))
-        peak[CPU] = peak.get(CPU, 0) + _beside(cut, tile, is_alone=is_alone) + _copied(plan)
+        peak[CPU] = peak.get(CPU, 0) + _to_be_read(tile, is_alone=is_alone)
+        if not is_alone:  # those of the tile before are written meanwhile
+            peak[CPU] += results.written
         peak[CPU] += sum(root.nbytes for root in graph.running.values())
         peak[CPU] += sum(
             stream.totals[anchor].kept(left, stream.tiles) for anchor, left in graph.left.items()
@@ -94,18 +97,40 @@ def _after(stream: Stream, number: int, tile: Tile) -> Tile | None:
     )
 
 
-def _of_plan(stream: Stream, plan: Plan, graph: TileGraph) -> dict[Device, int]:
+class _Results:
+    """What the results of a tile take of the host's memory: those of a plan, downloads, and copies.
+
+    `copied` are bytes of results that look at what the next tile is read into, or at much more, of totals that scans go
+    on from, and of what is downloaded; `written` are the bytes that stay until the results are written.
+    """
+
+    def __init__(self, plan: Plan, slots: Mapping[Node, int], graph: TileGraph) -> None:
+        roots = memory_of_views(plan)
+        stays: dict[int, int] = {}
+        self.copied = 0
+        for slot in [slots[node] for node in graph.results.values()]:
+            nbytes, root = plan.slots[slot].nbytes, roots.get(slot, slot)
+            there = plan.slots[root].nbytes
+            is_here = home_of(plan.slots[slot].device) is CPU
+            if is_here and root >= plan.leaves and nbytes >= there:
+                stays[root] = there
+            else:
+                self.copied += nbytes
+        self.written = self.copied + sum(stays.values())
+        self.copied += sum(node.nbytes for node in graph.running.values())
+
+
+def _of_plan(stream: Stream, plan: Plan, graph: TileGraph, results: _Results) -> dict[Device, int]:
     """Return what the plan of a tile takes, and what taking in what it leaves does while its results are there."""
     peak = _growth(plan)
     there: dict[Device, int] = {CPU: 0}
-    looking = _roots_of_views(plan)
-    for slot in dict.fromkeys([looking.get(slot, slot) for slot in plan.outputs]):
+    roots = memory_of_views(plan)
+    for slot in dict.fromkeys([roots.get(slot, slot) for slot in plan.outputs]):
         if slot >= plan.leaves:
             home = home_of(plan.slots[slot].device)
             there[home] = there.get(home, 0) + plan.slots[slot].nbytes
-    there[CPU] += max(
-        [stream.totals[anchor].scratch(left) for anchor, left in graph.left.items()], default=0
-    )
+    joining = [stream.totals[anchor].scratch(left) for anchor, left in graph.left.items()]
+    there[CPU] += max([*joining, results.copied])
     return _most(peak, there)
 
 
@@ -129,44 +154,16 @@ def _growth(plan: Plan) -> dict[Device, int]:
     return grown
 
 
-def _beside(cut: Cut, tile: Tile, *, is_alone: bool) -> int:
-    """Return what a tile takes of the host's memory beside its plan.
+def _to_be_read(tile: Tile, *, is_alone: bool) -> int:
+    """Return what a tile's leaves take of the host's memory, which are read into two buffers, one after the other.
 
-    Files are read into two buffers, one after the other; results are written while the plan makes those of the next.
-    A tile that `is_alone` has none before and after it.
+    A tile that `is_alone` has none after it.
     """
     files = [(leaf, block) for leaf, block in tile.pairs() if is_file(leaf)]
     scratch = max([_to_read(leaf, block) for leaf, block in files], default=0)
     read = sum(-(-_nbytes(leaf, block) // ALIGNED) * ALIGNED for leaf, block in files)
     counted = _bytes_of(tile, lambda node: node.op is ARANGE and node.storage is None)
-    made = [(node, block) for node, block in tile.wanted.items() if node not in cut.carried]
-    downloaded = sum(
-        _nbytes(node, block) for node, block in made if home_of(node.device) is not CPU
-    )
-    if is_alone:
-        return read + scratch + counted + downloaded
-    return 2 * read + scratch + counted + downloaded + sum(_nbytes(*pair) for pair in made)
-
-
-def _roots_of_views(plan: Plan) -> dict[int, int]:
-    """Return the slots that look at others' memory, and at whose."""
-    roots: dict[int, int] = {}
-    for step in plan.steps:
-        if step.is_view:
-            (source, *_) = step.inputs
-            roots |= dict.fromkeys(step.outputs, roots.get(source, source))
-    return roots
-
-
-def _copied(plan: Plan) -> int:
-    """Return the bytes of results that are copied: they look at what the next tile is read into, or at much more."""
-    looking = _roots_of_views(plan)
-    outputs = {slot: looking.get(slot, slot) for slot in plan.outputs}
-    return sum(
-        plan.slots[slot].nbytes
-        for slot, root in outputs.items()
-        if root < plan.leaves or plan.slots[slot].nbytes < plan.slots[root].nbytes
-    )
+    return (read if is_alone else 2 * read) + scratch + counted
 
 
 def _to_read(leaf: Node, block: Block) -> int:

@@ -81,6 +81,16 @@ def live_bytes(plan: Plan) -> Iterator[dict[Device, int]]:
             memory.drop(slot)
 
 
+def memory_of_views(plan: Plan) -> dict[int, int]:
+    """Return the slots that look at another's memory, and at whose; views whose elements are copied are none."""
+    layouts, roots = _Layouts(plan), dict[int, int]()
+    for step in plan.steps:
+        if step.is_view and layouts.seen(step) is not None:
+            (source, *_) = step.inputs
+            roots |= dict.fromkeys(step.outputs, roots.get(source, source))
+    return roots
+
+
 def _scratch(step: Step) -> int:
     """Return the bytes that a step takes while it runs, beside its operands and results."""
     if step.is_view or step.kind is StepKind.TRANSFER:

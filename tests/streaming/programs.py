@@ -3,12 +3,14 @@
 import tracemalloc
 from contextlib import suppress
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
 import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.host_pool import pool
+from tensorframe.files.ahead import WriteBehind
 from tensorframe.graph.device import CPU
 from tensorframe.runtime.evaluate import evaluate, plan_of
 from tensorframe.runtime.stream_plan import StreamPlan, plan_stream
@@ -25,6 +27,14 @@ from tensorframe.testing.program import compiled
 LEAST = 1 << 18
 # Bytes of Python's own objects, which tracemalloc counts too.
 OBJECTS = 1 << 20
+
+
+class SlowDisk(WriteBehind):
+    """A disk that has no tile before the next is computed, so that what a stream takes is no matter of threads."""
+
+    def write(self, made):
+        super().write(made)
+        self.last = made
 
 
 class Outcome(NamedTuple):
@@ -145,7 +155,8 @@ def _measured(planned, core):
     sinks = {root: Assembled(root) for root in core}
     tracemalloc.start()
     try:
-        with pool._lock:  # memory is NumPy's then, and so traced
+        # memory is NumPy's while the pool is busy, and so traced
+        with pool._lock, patch("tensorframe.runtime.streaming.WriteBehind", SlowDisk):
             run_stream(planned, sinks)
         _, traced = tracemalloc.get_traced_memory()
     finally:

@@ -18,12 +18,10 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.blocks import Index, Operands, arrange
 from tensorframe.backends.numpy.functions import WRITING, Function, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
-from tensorframe.backends.numpy.threads import share_out, thread_count
+from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.elementwise import CAST, WHERE
-from tensorframe.ops.random import RANDOM_WORD
 from tensorframe.quick_dataclasses import dataclass
 
 Array = Any
@@ -32,13 +30,11 @@ Array = Any
 _LONG_CALL = 1 << 22
 # Ops times blocks below which another thread wakes too late, and leaves its part in the cache of another core.
 # Measured on two cores: 0.84 of the speed of one thread for 28, 1.15 for 64, 1.55 for 500.
-_WORTH_SHARING = 64
-# Bytes that a thread has for rounds of random words.
-_RANDOM = 1 << 20
+WORTH_SHARING = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class MapCall:
     """One op of the region: where its operands are, and the scratch block that takes its result."""
 
     function: Function
@@ -53,7 +49,7 @@ class _Call:
 
 def elementwise_program(region: Region) -> Program:
     """Return the program of a region of elementwise ops of one shape."""
-    calls, scratch = _schedule(region)
+    calls, scratch = schedule(region)
     shape = region.ops[-1].shape
     size = math.prod(shape)
     dtypes = [region.ops[output - len(region.inputs)].dtype for output in region.outputs]
@@ -81,28 +77,6 @@ def elementwise_program(region: Region) -> Program:
     return interruptible(run, region) if alone and size > _LONG_CALL else run
 
 
-def temporaries(region: Region) -> int:
-    """Return the bytes that the program of a region of elementwise ops takes between its ops, at most."""
-    calls, scratch = _schedule(region)
-    if len(calls) == 1 and isinstance(calls[0].function, np.ufunc):
-        return 0
-    size = math.prod(region.ops[-1].shape)
-    widest = max(op.dtype.itemsize for op in region.ops)
-    length = max(config.get().block_bytes // widest, 1)
-    # functions that take no memory for their results allocate it, and most of them as much between their own calls
-    alone = [call.function for call in calls if call.scratch is None and not call.writes]
-    plain = [implementation[CAST], implementation[WHERE]]
-    own = 2 * widest if any(function not in plain for function in alone) else 0
-    if size <= 2 * length:
-        inside = [op.dtype.itemsize for op in region.ops[:-1]]
-        return size * (min(sum(inside), 3 * widest) + own)
-    blocks = -(-size // length)
-    threads = min(thread_count(), blocks) if len(calls) * blocks >= _WORTH_SHARING else 1
-    words = _RANDOM * any(op.op is RANDOM_WORD for op in region.ops)
-    own = own or widest * bool(alone)
-    return threads * (length * (sum([dtype.itemsize for dtype in scratch]) + own) + words)
-
-
 def _pooled(operands: Sequence[Array], shape: Shape, dtype: DType) -> Array | None:
     """Return memory of the pool for a ufunc's result in C order; None where NumPy would have another order."""
     if any(operand.ndim and not operand.flags.c_contiguous for operand in operands):
@@ -110,7 +84,7 @@ def _pooled(operands: Sequence[Array], shape: Shape, dtype: DType) -> Array | No
     return host_pool.empty(shape, dtype)
 
 
-def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
+def schedule(region: Region) -> tuple[list[MapCall], list[DType]]:
     """Return the calls in order, and the dtypes of the scratch blocks they share."""
     first = len(region.inputs)
     last_use = {index: index - first for index in range(first, first + len(region.ops))}
@@ -139,7 +113,7 @@ def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
         reuses = alike[0] if alike and op.shape else None
         if writes and result not in region.outputs:
             fresh[result] = (op.dtype, op.shape)
-        calls.append(_Call(function, op.attrs, op.inputs, result, block, writes, dead, reuses))
+        calls.append(MapCall(function, op.attrs, op.inputs, result, block, writes, dead, reuses))
     return calls, scratch
 
 
@@ -151,7 +125,7 @@ def _take(dtype: DType, free: dict[DType, list[int]], scratch: list[DType]) -> i
 
 
 def _run_whole(
-    calls: Sequence[_Call], inputs: Sequence[Array], outputs: tuple[int, ...]
+    calls: Sequence[MapCall], inputs: Sequence[Array], outputs: tuple[int, ...]
 ) -> Sequence[Array]:
     """Run a small region on whole arrays."""
     values = list(inputs)
@@ -168,7 +142,7 @@ def _run_whole(
 
 
 def _run_blocks(
-    calls: Sequence[_Call],
+    calls: Sequence[MapCall],
     scratch: Sequence[DType],
     operands: Operands,
     leaving: tuple[int, ...],
@@ -186,14 +160,14 @@ def _run_blocks(
             _run_block(calls, operands.parts(index), index, outputs, views)
 
     blocks = list(operands.blocks())
-    if len(calls) * len(blocks) < _WORTH_SHARING:
+    if len(calls) * len(blocks) < WORTH_SHARING:
         work(iter(blocks))
     else:
         share_out(blocks, work)
 
 
 def _run_block(
-    calls: Sequence[_Call],
+    calls: Sequence[MapCall],
     values: list[Array],
     index: Index,
     outputs: dict[int, Array],
@@ -209,7 +183,7 @@ def _run_block(
             values.append(call.function(*arguments, *call.attrs))
 
 
-def _store(call: _Call, arguments: Sequence[Array], target: Array) -> Array:
+def _store(call: MapCall, arguments: Sequence[Array], target: Array) -> Array:
     if call.writes:
         return call.function(*arguments, *call.attrs, out=target)
     target[...] = call.function(*arguments, *call.attrs)

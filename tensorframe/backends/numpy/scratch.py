@@ -22,9 +22,9 @@ from tensorframe.backends.numpy.lapack_scratch import ROUTINES
 from tensorframe.backends.numpy.lapack_scratch import scratch_of as scratch_of_routine
 from tensorframe.backends.numpy.product import IN_BLAS, extents
 from tensorframe.backends.numpy.quantized_product import scratch_of
-from tensorframe.backends.numpy.region import temporaries
 from tensorframe.backends.numpy.sequence import Run, runs, without_repeats
 from tensorframe.backends.numpy.small_product import block_bytes, reads_small
+from tensorframe.backends.numpy.temporaries import temporaries
 from tensorframe.backends.numpy.threads import thread_count
 from tensorframe.backends.numpy.tiles import (
     BESIDE,
