@@ -20,7 +20,7 @@ from tensorframe.graph.holding import holds
 from tensorframe.graph.node import Node, next_serial, ticks
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype, suited
-from tensorframe.graph.record import constant, record, record_map
+from tensorframe.graph.record import cast, constant, record, record_map
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import CONSTANT, DATA
@@ -182,9 +182,16 @@ def recorder_of_two(
             or right.device is not device
             or not (is_any_precision or autocast_dtype.get() is None)
         ):
-            if promotes and right.device is device is CPU and _promotes(op, left, right):
-                return handle_on(record_map(op, (left, right), device, recording_site()))
-            return convert(x1, x2)
+            if not promotes or right.device is not device or device is not CPU:
+                return convert(x1, x2)
+            resolved = _resolved(op, left, right)
+            if resolved is None:
+                return convert(x1, x2)
+            compute, result = resolved
+            if dtype is not compute:
+                left = cast(left, compute)
+            if right.dtype is not compute:
+                right = cast(right, compute)
         shape = left.shape
         if right.shape != shape and right.shape:
             shape = broadcast(op.name, shape, right.shape) if shape else right.shape
@@ -213,13 +220,16 @@ def recorder_of_two(
 _FLOATING_KINDS = frozenset("fc")
 
 
-def _promotes(op: Op, left: Node, right: Node) -> bool:
-    """Whether all that an op needs done with operands of two dtypes is to cast them to the one that they promote to."""
+def _resolved(op: Op, left: Node, right: Node) -> tuple[DType, DType] | None:
+    """Return what operands of two dtypes are cast to, and the dtype of the result; None where that is not all to do."""
+    if op.precision is not None and autocast_dtype.get() is not None:
+        return None
     pair = (left.dtype, right.dtype)
-    if pair not in op.resolved or (op.precision is not None and autocast_dtype.get() is not None):
-        return False
-    is_of_numbers = left.op is CONSTANT or right.op is CONSTANT
-    return not is_of_numbers or _FLOATING_KINDS.issuperset([dtype.kind for dtype in pair])
+    if (left.op is CONSTANT or right.op is CONSTANT) and not (
+        pair[0].kind in _FLOATING_KINDS and pair[1].kind in _FLOATING_KINDS
+    ):
+        return None
+    return op.resolved.get(pair)
 
 
 def _recorder_of_choice(op: Op) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from tensorframe.frontend.manipulation.views import roll
 from tensorframe.frontend.operands import converted, floating, operand, widened
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice, integer, integers, number
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape, normalize_axes, normalize_axis
@@ -53,6 +54,7 @@ Norm = Literal["backward", "ortho", "forward"] | None
 _OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
+@remembered
 def fft(
     a: ArrayLike,
     n: int | None = None,
@@ -71,6 +73,7 @@ def fft(
     return delivered("fft", _along_one("fft", FFTN, _precise(a), n, axis, norm), out)
 
 
+@remembered
 def ifft(
     a: ArrayLike,
     n: int | None = None,
@@ -88,6 +91,7 @@ def ifft(
     return delivered("ifft", _along_one("ifft", IFFTN, _precise(a), n, axis, norm), out)
 
 
+@remembered
 def rfft(
     a: ArrayLike,
     n: int | None = None,
@@ -103,6 +107,7 @@ def rfft(
     return delivered("rfft", _along_one("rfft", RFFTN, _real("rfft", a), n, axis, norm), out)
 
 
+@remembered
 def irfft(
     a: ArrayLike,
     n: int | None = None,
@@ -159,6 +164,7 @@ def ihfft(
     return delivered("ihfft", apply(CONJ, half), out)
 
 
+@remembered
 def fftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -177,6 +183,7 @@ def fftn(
     return delivered("fftn", _along("fftn", FFTN, _precise(a), s, axes, norm), out)
 
 
+@remembered
 def ifftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -195,6 +202,7 @@ def ifftn(
     return delivered("ifftn", _along("ifftn", IFFTN, _precise(a), s, axes, norm), out)
 
 
+@remembered
 def rfftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -210,6 +218,7 @@ def rfftn(
     return delivered("rfftn", _along("rfftn", RFFTN, _real("rfftn", a), s, axes, norm), out)
 
 
+@remembered
 def irfftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,

@@ -64,15 +64,16 @@ def constant(
 
 def cast(node: Node, dtype: DType) -> Node:
     """Return `node` converted to `dtype`; a constant converts at once, at no cost."""
-    if node.dtype == dtype:
+    own = node.dtype
+    if own is dtype or own == dtype:
         return node
-    if node.op.name == "constant":
+    if not node.inputs and node.op.name == "constant":
         value = node.attrs[0]
         convert = partial(_converted, source=node.dtype, target=dtype)
         number = value.then(convert) if type(value) is TracedNumber else convert(value)
         return constant(number, dtype, node.device, node.site)
     device = holder(node.device, dtype, "cast")
-    return Node(find("cast"), (node,), (dtype,), node.shape, dtype, device, node.site)
+    return new_node(find("cast"), (node,), (dtype,), node.shape, dtype, device, node.site)
 
 
 def _converted(value: complex, source: DType, target: DType) -> complex:

@@ -153,9 +153,11 @@ def _ran_op_by_op(pending: Sequence[Node]) -> bool:
     often: to plan them takes 40 times as long as to do it, and to look a plan up several times as long.
     """
     options = config.get()
-    return options.small_nodes > 0 and run_small(
-        pending, replace(options, small_nodes=sys.maxsize - 1), alone=_alone, least=_MANY
-    )
+    if not options.small_nodes:
+        return False
+    with collector.paused():
+        unlimited = replace(options, small_nodes=sys.maxsize - 1)
+        return run_small(pending, unlimited, alone=_alone, least=_MANY)
 
 
 def _stored_besides(request: Capture, stamps: list[int] | None) -> bool:

@@ -19,7 +19,7 @@ from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.runtime.cache import PLANS, Key
-from tensorframe.runtime.leaves import scalars
+from tensorframe.runtime.leaves import numbers
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -59,7 +59,7 @@ def run_ready(node: Node) -> bool:
             elif right.op is CONSTANT:
                 kind: Key = (node.op, device.number, left.shape, left.dtype)
                 function = ready.get((*kind, right.dtype)) or ready.get((*kind, right))
-                operand = scalars[right]
+                operand = numbers[right]
             else:
                 return False
             if function is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import islice
 from math import prod
@@ -13,18 +14,22 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
 from tensorframe.backends.silence import silenced
 from tensorframe.config import Options
+from tensorframe.dtypes import DType
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.growth import tell_if_large
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
-from tensorframe.graph.references import IN_ONE_LIST, references
+from tensorframe.graph.references import referenced
 from tensorframe.ops.creation import CONSTANT
+from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
-from tensorframe.runtime.leaves import leaf_handle, scalars, stored
+from tensorframe.runtime.leaves import leaf_handle, numbers, stored
 
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
 _FEW = 8
+# How many casts are kept while a graph runs: of what a loop casts in each round there is little.
+_CASTS_KEPT = 16
 
 # the functions of a device, None where small graphs get plans
 _functions: dict[Device, Any] = {}
@@ -84,47 +89,57 @@ def run_small(
     if least:
         tell_if_large(order)
     order.sort(key=by_serial)
+    uses = None
+    if len(order) > _FEW:
+        uses = _uses(order)
+        kept += _referenced(order, uses)
+        for node in kept:
+            uses[node] += 1
     try:
-        _run(order, values, functions, alone)
+        _run(order, values, functions, alone, uses)
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except CancelledError:
         raise
     except Exception:
         return False  # the planned path meets the same error, and explains it
-    if len(order) > _FEW:
-        kept += _referenced(order)
     for node in kept:
         if node.storage is None:
             node.settle(stored(node.device, node.shape, node.dtype, values[node]))
     return True
 
 
-def _referenced(order: list[Node]) -> list[Node]:
-    """Return the nodes that somebody else refers to, who may need them again: they are whole, so storing is free."""
-    uses = _uses(order)
-    # in the order, among the values, and here
-    own = IN_ONE_LIST + 2
-    return [
-        order[index]
-        for index in range(len(order))
-        if order[index].inputs and references(order, index) > uses[order[index]] + own
-    ]
-
-
 def _uses(order: list[Node]) -> dict[Node, int]:
     """Return how often each node is an input; a function of its own, whose variables refer to none afterwards."""
-    uses = dict.fromkeys(order, 0)
+    uses: dict[Node, int] = defaultdict(int)
     for node in order:
         for source in node.inputs:
-            if source in uses:
-                uses[source] += 1
+            uses[source] += 1
     return uses
 
 
+def _referenced(order: list[Node], uses: dict[Node, int]) -> list[Node]:
+    """Return the nodes that somebody else refers to, who may need them again: they are whole, so storing is free."""
+    # besides their consumers and the order, the values and what counts the uses refer to each
+    places = [index for index in range(len(order)) if order[index].inputs]
+    counts = [uses[order[index]] + 2 for index in places]
+    return [order[index] for index in referenced(order, zip(places, counts, strict=True))]
+
+
 @silenced
-def _run(order: list[Node], values: dict[Node, Any], functions: Any, alone: Alone) -> None:
-    """Put the value of every node in `values`, where those that are computed already are."""
+def _run(
+    order: list[Node],
+    values: dict[Node, Any],
+    functions: Any,
+    alone: Alone,
+    uses: dict[Node, int] | None,
+) -> None:
+    """Put the value of every node in `values`, where those that are computed already are.
+
+    What has no more `uses` is freed, so that the next value takes its memory while that is in the cache. Operands of
+    two dtypes are cast where they are used, so a loop casts the same values in each round: once is enough.
+    """
+    casts: dict[tuple[Node, DType], Any] = {}
     for node in order:
         inputs = node.inputs
         if len(inputs) == 2 and not node.attrs:  # the two most common forms, spelled out
@@ -132,18 +147,36 @@ def _run(order: list[Node], values: dict[Node, Any], functions: Any, alone: Alon
             values[node] = functions[node.op](values[left], values[right])
         elif len(inputs) == 1 and not node.attrs:
             values[node] = functions[node.op](values[inputs[0]])
+        elif node.op is CAST:
+            values[node] = _cast(node, values[inputs[0]], functions, casts)
         elif inputs:
             arguments = [values[source] for source in inputs]
-            if node.op.costly and len(inputs) == 1:
-                value = alone(node, arguments[0])
-                if value is not None:
-                    values[node] = value
-                    continue
-            values[node] = functions[node.op](*arguments, *node.attrs)
+            value = alone(node, arguments[0]) if node.op.costly and len(inputs) == 1 else None
+            if value is None:
+                value = functions[node.op](*arguments, *node.attrs)
+            values[node] = value
+            del arguments, value
         elif node.op is CONSTANT:
-            values[node] = scalars[node]
+            values[node] = numbers[node]
         else:  # another source, or computed by another thread by now
             values[node] = leaf_handle(node)
+        if uses is not None:
+            for source in inputs:
+                if uses[source] == 1:
+                    values[source] = None
+                else:
+                    uses[source] -= 1
+
+
+def _cast(node: Node, array: Any, functions: Any, casts: dict[tuple[Node, DType], Any]) -> Any:
+    """Return what a cast makes of an array, which is among the last few `casts` if it was made before."""
+    key = (node.inputs[0], node.dtype)
+    value = casts.get(key)
+    if value is None:
+        if len(casts) == _CASTS_KEPT:
+            casts.clear()
+        value = casts[key] = functions[CAST](array, node.dtype)
+    return value
 
 
 def _is_free(node: Node) -> bool:

@@ -125,3 +125,32 @@ def test_recording_a_transform_computes_nothing():
 def test_errors_come_when_recording(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_calls_that_are_remembered_are_those_that_mean_the_same():
+    x = tfr.asarray(np.arange(8.0))
+    for _ in range(2):
+        assert tfr.fft.fft(x, 1).shape == (1,)
+        assert tfr.fft.fft(x, axis=0, n=4).shape == tfr.fft.fft(x, n=4, axis=0).shape == (4,)
+        assert tfr.fft.fft(x, np.int64(4)).shape == (4,)
+        assert tfr.fft.fft(x[:4]).shape == (4,)
+        assert tfr.fft.irfft(x + 0j, 6).shape == tfr.fft.irfft(x + 0j, n=6).shape == (6,)
+        with pytest.raises(DTypeError):
+            tfr.fft.fft(x, 4.0)
+    counts = tfr.asarray([1, 2, 3])
+    assert tfr.fft.fft(counts).dtype == tfr.complex64
+    tfr.set_default_dtype("float64")
+    try:
+        assert tfr.fft.fft(counts).dtype == tfr.complex128
+    finally:
+        tfr.set_default_dtype("float32")
+
+
+def test_transforms_that_are_remembered_have_the_line_of_their_own_call():
+    x = tfr.asarray(np.arange(8.0))
+    first = tfr.fft.rfft(x)
+    second = tfr.fft.rfft(x)
+    assert first.node.op is second.node.op
+    assert first.node.site[1] != second.node.site[1]
+    out = tfr.zeros(5, dtype=tfr.complex128)
+    assert tfr.fft.rfft(x, out=out) is out

@@ -1,5 +1,7 @@
 """The small path: what runs op by op at once, and what gets a plan instead."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,40 @@ def test_a_fill_is_the_same_element_in_every_call():
     assert not handles[2].flags.writeable
     arrays[1][0, 0] = 1
     assert [array.numpy().sum() for array in arrays] == [0, 1, 0]
+
+
+def test_long_chains_free_what_nothing_needs_any_more():
+    x = tfr.asarray(np.ones(4096))
+    y, held = x, []
+    for step in range(1500):
+        y = y * 0.5 + x
+        if step in (10, 700):
+            held.append(y)
+    tracemalloc.start()
+    plans = plans_run(y.compute)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert plans == 0
+    assert all(value.is_computed for value in held)
+    np.testing.assert_allclose(y.numpy(), 2.0)
+    assert peak < 100 * x.nbytes
+
+
+def test_equal_casts_of_a_loop_are_made_once():
+    factor = tfr.asarray(np.linspace(0.5, 1.0, 8))
+    wave, expected = tfr.asarray(np.ones(8, np.complex64)), np.ones(8, np.complex64)
+    for _ in range(20):
+        wave = wave * factor * tfr.asarray(np.arange(8) % 2 == 0) + 1
+        expected = expected * factor.numpy() * (np.arange(8) % 2 == 0) + 1
+    np.testing.assert_allclose(wave.numpy(), expected)
+
+
+def test_numbers_that_views_show_are_nobodys_to_write():
+    number = (
+        tfr.asarray(np.ones(1)) * 3
+    )  # computed beside a constant, whose array all programs share
+    row = tfr.broadcast_to(number, (4,))
+    row = tfr.asarray(row)
+    row[0] = 7
+    np.testing.assert_array_equal(row.numpy(), [7, 3, 3, 3])
+    np.testing.assert_array_equal((tfr.asarray(np.ones(1)) * 3).numpy(), [3])

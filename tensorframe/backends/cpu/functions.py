@@ -210,8 +210,12 @@ class _Known:
             key = (*[array.dtype for array in arrays], *attrs)
             return (current.get(key) or first(key, arrays, attrs))(*values)
 
+        def with_attribute(x: Array, attribute: Any) -> Array:
+            key = (x.dtype, attribute)
+            return (current.get(key) or first(key, (x,), (attribute,)))(x, attribute)
+
         if self._several:
-            return several
+            return with_attribute if arity == len(self.op.attributes) == 1 else several
         return binary if arity == 2 else unary
 
     def _first(self, key: Any, arrays: tuple[Array, ...], attrs: tuple[Any, ...]) -> Function:
