@@ -134,3 +134,32 @@ def test_memory_behind_views_is_freed_with_the_last_of_them(device):
     chain().compute()
     if device in FOUND:
         assert tfr.memory.stats()[device].peak - before <= 5 * nbytes
+
+
+@pytest.mark.parametrize("device", FOUND)
+def test_elements_of_quantised_matrices_are_made_when_they_are_needed(device):
+    """Of many rows: a matrix at a time is there as float32, whatever the size of the others."""
+    rows, size = 20, 256
+    shapes = [
+        (size, size),
+        (4 * size, size),
+        (size, 4 * size),
+        (size, size),
+        (size, size),
+        (size, size),
+    ]
+    generator = np.random.default_rng(0)
+    matrices = [
+        tfr.quantization.quantize(
+            tfr.asarray(generator.standard_normal(shape, dtype=np.float32), device=device)
+        )
+        for shape in shapes
+    ]
+    x = result = tfr.ones((rows, size), device=device)
+    for matrix in matrices:
+        result = result @ matrix.mT
+    largest = 4 * size * size * 4
+    tfr.compute(x, *[part for matrix in matrices for part in (matrix.words, matrix.scales)])
+    leaves = x.nbytes + sum(matrix.words.nbytes + matrix.scales.nbytes for matrix in matrices)
+    (peak,) = tfr.explain(result).peak.values()
+    assert peak - leaves <= 1.5 * largest
