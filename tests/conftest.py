@@ -18,6 +18,13 @@ from tests.builds import forget_kernels
 KERNELS = Path(tempfile.gettempdir(), f"tensorframe-tests-{getpass.getuser()}")
 os.environ.setdefault("TENSORFRAME_CACHE_DIR", str(KERNELS))
 
+# PoCL takes three to five times as long to compile with its optimisations, for kernels that run once. Set it to nothing
+# to test what users run: PYOPENCL_BUILD_OPTIONS= python -m pytest
+os.environ.setdefault("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
+
+# Processes that tests start would compile every module anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # What breaks in a process that a test starts shows all its frames.
 os.environ.setdefault("TENSORFRAME_TRACEBACKS", "full")
 
