@@ -20,6 +20,9 @@ PI: tuple[float, float] = (3.141592653589793, 1.2246467991473532e-16)
 # log(2): as many bits as a product with 11 bits holds exactly, and the rest of it
 _LOG_2_HIGH = 0.6931471805598903
 _LOG_2_REST = (5.497923018708371e-14, 1.94704509238075e-31)
+_LOG_2_INVERSE = 1.4426950408889634
+# exp(w) - 1 - w over w^2
+_EXPONENTIAL = tuple([1 / factorial(k) for k in range(16, 1, -1)])
 _SPLIT = 134217729.0  # 2^27 + 1
 
 
@@ -31,6 +34,12 @@ class Exact(Protocol):
 
     def call(self, name: str, *operands: Value) -> Value:
         """Return an elementwise function."""
+
+    def equal(self, x: Value, y: Value) -> Value:
+        """Return whether x equals y."""
+
+    def where(self, condition: Value, x: Value, y: Value) -> Value:
+        """Return x where the condition holds, else y."""
 
     def horner(self, t: Value, coefficients: tuple[float, ...]) -> Value:
         """Return a polynomial, whose coefficient of the highest power comes first."""
@@ -60,6 +69,12 @@ def two_sum(x: Value, y: Value) -> Pair:
     total = x + y
     virtual = total - x
     return total, (x - (total - virtual)) + (y - virtual)
+
+
+def raised(x: Pair, step: int) -> Pair:
+    """Return a sum with an integer, where they do not cancel."""
+    high, low = two_sum(x[0], float(step))
+    return high, low + x[1]
 
 
 def _joined(high: Value, low: Value) -> Pair:
@@ -118,15 +133,74 @@ _SINE, _COSINE = [
 
 
 def log(x: Pair, m: Exact) -> Pair:
-    """Return the logarithm: 2 atanh((f - 1) / (f + 1)) of x = 2^k f (DLMF 4.38.1)."""
+    """Return the logarithm of a number that is not tiny."""
     power = m.call("round", m.call("log2", x[0]))
     shrunk = m.call("exp2", -power)
     fraction = (x[0] * shrunk, x[1] * shrunk)
     less, more = two_sum(fraction[0], -1.0), two_sum(fraction[0], 1.0)
-    s = divide((less[0], less[1] + fraction[1]), _joined(more[0], more[1] + fraction[1]), m)
+    less, more = [(high, low + fraction[1]) for high, low in (less, more)]
+    return _logarithm(power, less, _joined(*more), m)
+
+
+def log_ratio(x: Pair, y: Pair, difference: Pair, m: Exact) -> Pair:
+    """Return log(x / y) of numbers above 0, as accurate as their difference where they are near each other."""
+    power = m.call("round", m.call("log2", x[0] / y[0]))
+    shrunk = shift(x, -power, m)
+    near = m.equal(power, 0)
+    less = add(shrunk, negative(y))
+    less = m.where(near, difference[0], less[0]), m.where(near, difference[1], less[1])
+    return _logarithm(power, less, add_alike(shrunk, y), m)
+
+
+def _logarithm(power: Value, less: Pair, more: Pair, m: Exact) -> Pair:
+    """Return that of 2^k f, as k log(2) and 2 atanh((f - 1) / (f + 1)) (DLMF 4.38.1)."""
+    s = divide(less, more, m)
     near = scale(multiply(s, polynomial(multiply(s, s, m), _ATANH, 12, m), m), 2.0, m)
     whole = add_alike((power * _LOG_2_HIGH, 0.0), scale(_LOG_2_REST, power, m))
     return add(whole, near)
+
+
+def exp(x: Pair, m: Exact) -> Pair:
+    """Return e to a power, to 58 bits: what follows a power's first term is small enough for float64."""
+    power, (high, low) = _reduced(x, m)
+    total, rest = two_sum(1.0, high)
+    return shift(_joined(total, rest + (low + high * high * m.horner(high, _EXPONENTIAL))), power, m)
+
+
+def expm1(x: Pair, m: Exact) -> Pair:
+    """Return e to a power, less one, to 54 bits and more the smaller the power is."""
+    power, (high, low) = _reduced(x, m)
+    total, rest = two_sum(high, high * high * m.horner(high, _EXPONENTIAL))
+    near = _joined(total, rest + (low + low * high))
+    far = add(exp(x, m), (-1.0, 0.0))
+    begun = m.equal(power, 0)
+    return m.where(begun, near[0], far[0]), m.where(begun, near[1], far[1])
+
+
+def _reduced(x: Pair, m: Exact) -> tuple[Value, Pair]:
+    """Return k and x - k log(2), which is at most half of log(2)."""
+    power = m.call("round", x[0] * _LOG_2_INVERSE)
+    begun = add(x, (0 - power * _LOG_2_HIGH, 0.0))
+    return power, add(begun, negative(scale(_LOG_2_REST, power, m)))
+
+
+def shift(x: Pair, power: Value, m: Exact) -> Pair:
+    """Return a pair times a power of two, half of it at a time: all of it may be no float64."""
+    half = m.call("floor", power * 0.5)
+    first, second = m.call("exp2", half), m.call("exp2", power - half)
+    return x[0] * first * second, x[1] * first * second
+
+
+def sqrt(x: Pair, m: Exact) -> Pair:
+    """Return the square root of a number above 0."""
+    root = m.call("sqrt", x[0])
+    high, low = m.product(root, root)
+    return _joined(root, (((x[0] - high) - low) + x[1]) / (root * 2))
+
+
+def negative(x: Pair) -> Pair:
+    """Return a number with the other sign."""
+    return 0 - x[0], 0 - x[1]
 
 
 def cotangent(turns: Value, m: Exact, where: Callable[[Value, Value, Value], Value]) -> Pair:

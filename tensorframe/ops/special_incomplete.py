@@ -1,21 +1,20 @@
 """Incomplete gamma and beta functions in float64, written as `special_math.py` is: without branches or loops.
 
 The smaller of both tails is an integral over logarithms (of the argument, or of its odds): in them the integrand is
-exp(-h(s)) times its value at the end, with a convex h, so a fixed rule up to where nothing is left has all digits.
-The value at the end comes without cancellation by what the gamma function is beside Stirling's formula (DLMF 5.11.3), and
-its exponent as a pair of floats.
+exp(-h(s)) times the density at the end, with a convex h, so a fixed rule up to where nothing is left has all digits. What
+surrounds the integral is computed with pairs of float64: each rounding there would be one of the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import factorial, inf, nan, pi, sqrt
+from collections.abc import Callable
+from math import factorial, inf, nan, sqrt
 from typing import Any
 
 from tensorframe.ops import double_double as dd
 from tensorframe.ops import special_tables as tables
 from tensorframe.ops.special_algebra import Algebra, Formula
-from tensorframe.ops.special_math import gamma_below_eight, polynomial
+from tensorframe.ops.special_densities import beta_density, gamma_density
 
 Value = Any
 
@@ -25,13 +24,12 @@ _END = 37.5
 _SHIFTS = 4
 # exp(w) - 1 - w over w^2, and log(1 + y) - y by s = y / (2 + y): (2 atanh(s) - 2 s) / (2 s^3)
 _EXPONENTIAL = tuple([1 / factorial(k) for k in range(18, 1, -1)])
-_LOGARITHM = tuple([1 / (2 * k + 1) for k in range(12, 0, -1)])
-_SMALL = tuple(range(18, 0, -1))
+_LOGARITHM = tuple([1 / (2 * k + 1) for k in range(17, 0, -1)])
+# terms of series of powers up to one over factorials, the last of them as pairs; and of powers up to a third
+_SMALL, _WIDE, _FLAT = 18, 4, 34
 _NEWTON = 4
-# shapes beyond it are infinite
+# shapes beyond it are infinite, or leave steps
 _MOST = 1e100
-# numbers up to it, and down to its reciprocal, are multiplied as pairs
-_LARGE = 1e25
 
 
 def _curved(w: Value, m: Algebra) -> Value:
@@ -40,22 +38,11 @@ def _curved(w: Value, m: Algebra) -> Value:
     return m.where(abs(w) < 1, near, m.call("exp", w) - (w + 1))
 
 
-def _log_rest(a: Value, ratio: Value, difference: Value, m: Algebra) -> Value:
-    """Return a log(ratio) - difference, where the ratio is 1 + difference / a."""
-    y = difference / a
+def _log_rest(y: Value, m: Algebra) -> Value:
+    """Return log(1 + y) - y up to one."""
     s = y / (y + 2)
     v = s * s
-    near = m.horner(v, _LOGARITHM) * (2 * s * v) - y * s
-    far = a * m.call("log", m.call("minimum", ratio, 1e308)) - difference
-    return m.where(abs(y) < 0.4, a * near, far)
-
-
-def _scaled_gamma(z: Value, m: Algebra) -> Value:
-    """Return gamma(z) beside Stirling's formula, sqrt(2 pi / z) (z / e)^z."""
-    large, small = m.call("maximum", z, 8.0), m.call("minimum", z, 8.0)
-    far = m.call("exp", polynomial(1 / (large * large), tables.STIRLING, m) / large)
-    stirling = m.call("pow", small, small - 0.5) * m.call("exp", -small) * sqrt(2 * pi)
-    return m.where(z < 8, gamma_below_eight(small, m) / stirling, far)
+    return m.horner(v, _LOGARITHM) * (2 * s * v) - y * s
 
 
 def _integral(
@@ -63,10 +50,13 @@ def _integral(
 ) -> Value:
     """Return the integral of exp(-h) from where it begins to an end."""
     total: Value = 0.0
+    lost: Value = 0.0
     length = end - begin
     for node, weight in tables.GAUSS:
-        total = total + m.call("exp", -exponent(begin + length * node)) * weight
-    return total * length
+        value = m.call("exp", -exponent(begin + length * node)) * weight
+        total, rest = dd.two_sum(total, value)
+        lost = lost + rest
+    return (total + lost) * length
 
 
 def _quadratic_end(slope: Value, curvature: Value, m: Algebra) -> Value:
@@ -75,50 +65,33 @@ def _quadratic_end(slope: Value, curvature: Value, m: Algebra) -> Value:
     return 2 * _END / (slope + root)
 
 
-def _exponential(
-    terms: Sequence[tuple[Value, dd.Pair]], rest: dd.Pair, plain: Value, m: Algebra
-) -> Value:
-    """Return e to the power of numbers times logarithms and a rest, whose rounding would change it as much as it is large.
+def _chosen(condition: Value, x: dd.Pair, y: dd.Pair, m: Algebra) -> dd.Pair:
+    return m.where(condition, x[0], y[0]), m.where(condition, x[1], y[1])
 
-    So the exponent is a pair of floats, unless one of the numbers is too large for products of pairs, or too small:
-    then it is `plain`.
-    """
-    held = m.equal(0 * plain, 0)
-    for factor, ratio in terms:
-        held = m.both(held, m.both(factor > 1 / _LARGE, factor < _LARGE))
-        held = m.both(held, m.both(ratio[0] > 1 / _LARGE, ratio[0] < _LARGE))
-    power = rest
-    for factor, ratio in terms:
-        logarithm = dd.log((m.where(held, ratio[0], 1.0), m.where(held, ratio[1], 0.0)), m)
-        power = dd.add(power, dd.scale(logarithm, m.where(held, factor, 1.0), m))
-    exact = m.call("exp", power[0]) * (power[1] + 1)
-    return m.where(held, exact, m.call("exp", plain))
+
+def _complement(x: dd.Pair) -> Value:
+    """Return 1 - x."""
+    high, low = dd.add((1.0, 0.0), dd.negative(x))
+    return high + low
 
 
 # --- gamma
 
 
-def _gamma_peak(a: Value, x: Value, m: Algebra) -> Value:
-    """Return exp(a log(x / a) - (x - a))."""
-    less, rest = dd.two_sum(x, 0 - a)
-    plain = _log_rest(a, x / a, x - a, m)
-    return _exponential([(a, dd.divide((x, 0.0), (a, 0.0), m))], (0 - less, 0 - rest), plain, m)
-
-
-def _gamma_tail(a: Value, x: Value, m: Algebra) -> Value:
+def _gamma_tail(a: Value, x: Value, m: Algebra) -> dd.Pair:
     """Return P(a, x) where x is below a, else Q(a, x)."""
     lower = x < a
-    density = _gamma_peak(a, x, m)
-    density = density * m.call("sqrt", a * (0.5 / pi)) / _scaled_gamma(a, m)  # 8.4.10 times a
+    density = gamma_density(a, x, m)
     shifted = m.both(lower, a < _SHIFTS)
-    steps: Value = 1.0
-    factor: Value = 1.0
+    steps: dd.Pair = (1.0, 0.0)
+    factor = dd.divide((x, 0.0), (a, 0.0), m)
     for step in range(_SHIFTS - 1, 0, -1):  # 8.8.5
-        steps = steps * (x / (a + step)) + 1
-    for step in range(_SHIFTS):
-        factor = factor * (x / (a + step))
-    begun = m.where(shifted, density * steps / a, 0.0)
-    density = density * m.where(shifted, factor, 1.0)
+        ratio = dd.divide((x, 0.0), dd.two_sum(a, float(step)), m)
+        steps = dd.add_alike((1.0, 0.0), dd.multiply(steps, ratio, m))
+        factor = dd.multiply(factor, ratio, m)
+    begun = dd.divide(dd.multiply(density, steps, m), (a, 0.0), m)
+    begun = _chosen(shifted, begun, (0.0, 0.0), m)
+    density = _chosen(shifted, dd.multiply(density, factor, m), density, m)
     a = m.where(shifted, a + _SHIFTS, a)
     distance, sign = abs(x - a), m.where(lower, -1.0, 1.0)
     near = _quadratic_end(distance, x * (1 / 3), m)
@@ -130,31 +103,50 @@ def _gamma_tail(a: Value, x: Value, m: Algebra) -> Value:
     def exponent(s: Value) -> Value:
         return distance * s + x * _curved(sign * s, m)
 
-    return begun + density * _integral(end, exponent, m)
+    return dd.add_alike(begun, dd.scale(density, _integral(end, exponent, m), m))
 
 
 def _small_gammas(a: Value, x: Value, m: Algebra) -> tuple[Value, Value]:
     """Return P and Q for a and x below 1, by 8.7.1: each without subtracting it from 1."""
-    z = m.where(a < 0.5, a, a - 1)
-    logarithm = z * polynomial(z, tables.NEAR_TWO, m) - m.where(a < 0.5, m.call("log1p", a), 0.0)
-    power = a * m.call("log", x) - logarithm
+    low = a < 0.5
+    z = m.where(low, a, a - 1)
+    # x^a - 1 and 1 / gamma(1 + a) - 1, which both are as small as a is
+    power = dd.scale(dd.log_ratio((x, 0.0), (1.0, 0.0), dd.two_sum(x, -1.0), m), a, m)
+    grown = dd.expm1(power, m)
+    slope = dd.polynomial((z, 0.0), tables.RECIPROCAL_GAMMA[:-1], _WIDE, m)
+    raised = dd.add_alike(slope, dd.scale(slope, a, m))
+    scale = dd.scale(_chosen(low, dd.add_alike((1.0, 0.0), raised), slope, m), z, m)
+    value = dd.multiply(dd.exp(power, m), dd.add((1.0, 0.0), scale), m)
+    beside_one = dd.add(dd.add(grown, scale), dd.multiply(grown, scale, m))
     series: Value = 0.0
-    for step in _SMALL:
+    for step in range(_SMALL, _WIDE, -1):
         series = (series + 1 / (a + step)) * (x * (-1 / step))
-    value = m.call("exp", power)
-    rest = value * (a * series)
-    return value + rest, 0 - m.call("expm1", power) - rest
+    last: dd.Pair = (series, 0.0)
+    for step in range(_WIDE, 0, -1):
+        last = dd.add(last, dd.divide((1.0, 0.0), dd.two_sum(a, float(step)), m))
+        last = dd.divide(dd.scale(last, 0 - x, m), (float(step), 0.0), m)
+    rest = dd.multiply(value, dd.scale(last, a, m), m)
+    lower, upper = dd.add(value, rest), dd.add(beside_one, rest)
+    return lower[0] + lower[1], 0 - (upper[0] + upper[1])
 
 
 def _gammas(a: Value, x: Value, upper: bool, m: Algebra) -> Value:
-    tail = _gamma_tail(a, x, m)
-    small = _small_gammas(a, x, m)[upper]
-    direct = m.where(x < a, 1 - tail, tail) if upper else m.where(x < a, tail, 1 - tail)
-    value = m.where(m.both(a < 1, x < 1), small, direct)
+    most = m.call("maximum", a, x) > _MOST
+    defined = m.both(a >= 0, x >= 0)
+    inside = m.both(m.both(a > 0, x > 0), most < 1)
+    few, end = m.where(inside, a, 1.0), m.where(inside, x, 1.0)
+    tail = _gamma_tail(few, end, m)
+    plain = tail[0] + tail[1]
+    below, above = (_complement(tail), plain) if upper else (plain, _complement(tail))
+    value = m.where(end < few, below, above)
+    value = m.seldom(
+        m.both(few < 1, end < 1), lambda a, x: _small_gammas(a, x, m)[upper], value, few, end
+    )
     none, whole = (1.0, 0.0) if upper else (0.0, 1.0)
+    steps = m.where(x < a, none, m.where(m.equal(x, a), 0.5, whole))
+    value = m.where(most, steps, value)
     value = m.where(m.equal(x, 0), none, m.where(m.equal(x, inf), whole, value))
     value = m.where(m.equal(a, 0), whole, m.where(m.equal(a, inf), none, value))
-    defined = m.both(a >= 0, x >= 0)
     # neither end has a limit where the other is its own
     corner = m.both(m.equal(a, x), m.equal(a * 0.5, a))
     return m.where(defined, m.where(corner, nan, value), nan)
@@ -172,73 +164,122 @@ def _gammaincc(a: Value, x: Value, m: Algebra) -> Value:
 
 
 def _beta_tail(
-    a: Value, b: Value, x: Value, y: Value, x_rest: Value, y_rest: Value, m: Algebra
-) -> Value:
-    """Return I(x; a, b) for y = 1 - x, where x is below a / (a + b), and what rounding took from both."""
-    n = a + b
-    distance = x * b - y * a
-    plain = _log_rest(a, x * n / a, distance, m) + _log_rest(b, y * n / b, -distance, m)
-    whole = dd.two_sum(a, b)
-    ratios = [
-        (shape, dd.divide(dd.multiply(part, whole, m), (shape, 0.0), m))
-        for shape, part in ((a, (x, x_rest)), (b, (y, y_rest)))
-    ]
-    density = _exponential(ratios, (0.0, 0.0), plain, m)
-    density = density * m.call("sqrt", a / n * (b * (0.5 / pi)))
-    density = density * _scaled_gamma(n, m) / (_scaled_gamma(a, m) * _scaled_gamma(b, m))
+    a: Value, b: Value, x: dd.Pair, y: dd.Pair, density: dd.Pair, m: Algebra, more: dd.Pair = (0.0, 0.0)
+) -> dd.Pair:
+    """Return I(x; a, b), and `more` times the density, for y = 1 - x, where x is below a / (a + b)."""
     shifted = a < _SHIFTS
-    steps: Value = 1.0
-    factor = x * n / a
+    steps: dd.Pair = (1.0, 0.0)
+    whole = dd.two_sum(a, b)
+    factor = dd.divide(dd.multiply(x, whole, m), (a, 0.0), m)
     for step in range(_SHIFTS - 1, 0, -1):  # 8.17.20
-        steps = steps * (x * (n + (step - 1)) / (a + step)) + 1
-    for step in range(1, _SHIFTS):
-        factor = factor * (x * (n + step) / (a + step))
-    begun = m.where(shifted, density / a * steps, 0.0)
-    density = density * m.where(shifted, factor, 1.0)
+        high, low = dd.two_sum(a, float(step))
+        # both sums rise by one from step to step
+        ratio = dd.divide(dd.multiply(x, dd.raised(whole, step), m), (high, low), m)
+        factor = dd.multiply(factor, ratio, m)
+        before = dd.divide(dd.multiply(x, dd.raised(whole, step - 1), m), (high, low), m)
+        steps = dd.add_alike((1.0, 0.0), dd.multiply(steps, before, m))
+    begun = dd.divide(dd.multiply(density, steps, m), (a, 0.0), m)
+    begun = _chosen(shifted, begun, (0.0, 0.0), m)
+    begun = dd.add_alike(begun, dd.multiply(density, more, m))
+    density = _chosen(shifted, dd.multiply(density, factor, m), density, m)
     a = m.where(shifted, a + _SHIFTS, a)
+    left = dd.add(dd.scale(y, a, m), dd.negative(dd.scale(x, b, m)))
+    slope = left[0] + left[1]
+    (x, _), (y, _) = x, y
     n = a + b
-    rising, falling = m.product(y, a), m.product(x, b)  # these cancel near the mode
-    slope = (rising[0] - falling[0]) + ((rising[1] - falling[1]) + (y_rest * a - x_rest * b))
-    end = _beta_end(a, b, x, y, slope, m)
+    # by the smaller part, of which terms cancel least
+    smaller, sign = m.where(x < y, x, y), m.where(x < y, -1.0, 1.0)
 
     def exponent(s: Value) -> Value:
-        curved = _curved(-s, m)
-        moved = x * (curved - s)
-        return slope * s + n * (x * curved + _log_rest(1.0, moved + 1, moved, m))
+        w = sign * s
+        moved = smaller * m.call("expm1", w)
+        near = smaller * _curved(w, m) + _log_rest(m.call("minimum", moved, 1.0), m)
+        far = m.call("log1p", moved) - smaller * w
+        return slope * s + n * m.where(moved < 1, near, far)
 
     # the integrand bends where the odds are even: a long way from there it is flat, or falls
     even = m.call("log", m.call("maximum", x, 1e-300) / m.call("maximum", y, 1e-300))
+    end = _beta_end(a, b, x, y, slope, even, exponent, m)
     middle = m.where(m.both(even > 0, even < end), even, end * 0.5)
     both = _integral(middle, exponent, m) + _integral(end, exponent, m, middle)
-    return begun + density * both
+    return dd.add_alike(begun, dd.scale(density, both, m))
 
 
-def _beta_end(a: Value, b: Value, x: Value, y: Value, slope: Value, m: Algebra) -> Value:
+def _beta_end(
+    a: Value,
+    b: Value,
+    x: Value,
+    y: Value,
+    slope: Value,
+    even: Value,
+    exponent: Callable[[Value], Value],
+    m: Algebra,
+) -> Value:
     """Return where h is `_END`: Newton's method, which comes to a root of a convex function from above."""
     n = a + b
     odds = x / (x + y * 2.718281828459045)
     curvature = n * 0.5 * m.call("minimum", x * y, odds * (1 - odds))
     near = _quadratic_end(slope, curvature, m)
-    end = m.where(near < 1, near, (_END - n * m.call("log", y)) / a)
+    # up to even odds h bends more and more
+    steady = near < m.call("maximum", even, 1.0)
+    end = m.where(steady, near, (_END - n * m.call("log", y)) / a)
     for _ in range(_NEWTON):
-        left = x * m.call("exp", -end)
-        value = a * end + n * m.call("log", y + left)
-        slope = (a * y - b * left) / (y + left)
-        end = end - m.call("maximum", value - _END, 0.0) / m.call("maximum", slope, 1e-300)
+        gone = x * m.call("expm1", -end)
+        steepness = (slope - b * gone) / (1 + gone)
+        over = m.call("maximum", exponent(end) - _END, 0.0)
+        end = end - over / m.call("maximum", steepness, 1e-300)
     return end
 
 
+def _first_part(a: Value, b: Value, m: Algebra) -> Value:
+    """Return the y up to which the integrand of I(1 - y; a, b) is a power of it times a series of a few terms."""
+    return m.call("minimum", 0.5 / (a + b), 1 / 3)
+
+
+def _almost_all(a: Value, b: Value, y: Value, m: Algebra) -> Value:
+    """Return I(1 - y; a, b) for b below a half and half of a, and small y: up to some point, and from there on by a series.
+
+    So nothing is taken from 1, however little is left of it, and the integral is no flat one that falls at its end alone.
+    The series is that of 8.17.7.
+    """
+    begin = _first_part(a, b, m)
+    x = dd.two_sum(1.0, 0 - begin)
+    density = beta_density(a, b, x, (begin, 0.0), m)
+    ends = []
+    for end in (begin, y):
+        series: Value = 0.0
+        for step in range(_FLAT, 0, -1):
+            series = (series + 1 / (step + b)) * ((step - a) * end / step)
+        ends.append(series)
+    apart = dd.two_sum(y, 0 - begin)
+    logarithm = dd.scale(dd.log_ratio((y, 0.0), (begin, 0.0), apart, m), b, m)
+    flat = dd.divide(dd.expm1(logarithm, m), (b, 0.0), m)
+    rest = ends[0] - m.call("exp", logarithm[0]) * ends[1]
+    flat = dd.scale(dd.add((rest, 0.0), dd.negative(flat)), m.call("exp", 0 - a * m.call("log1p", 0 - begin)), m)
+    high, low = _beta_tail(a, b, x, (begin, 0.0), density, m, flat)
+    return high + low
+
+
 def _betainc(a: Value, b: Value, x: Value, m: Algebra) -> Value:
-    y, rest = dd.two_sum(1.0, 0 - x)
-    a, b = m.call("minimum", a, _MOST), m.call("minimum", b, _MOST)
-    lower = x * b <= y * a
-
-    def sided(left: Value, right: Value) -> Value:
-        return m.where(lower, left, right)
-
-    rests = sided(0.0, rest), sided(rest, 0.0)
-    tail = _beta_tail(sided(a, b), sided(b, a), sided(x, y), sided(y, x), *rests, m)
-    value = sided(tail, 1 - tail)
+    whole_a, whole_b, argument = a, b, x
+    inside = m.both(m.both(m.both(a > 0, b > 0), m.both(x > 0, x < 1)), m.both(a < _MOST, b < _MOST))
+    a, b, x = m.where(inside, a, 1.0), m.where(inside, b, 1.0), m.where(inside, x, 0.5)
+    y = dd.two_sum(1.0, 0 - x)
+    lower = x * b <= y[0] * a
+    parts: list[dd.Pair] = [(x, 0.0), y]
+    left, right = _chosen(lower, parts[0], y, m), _chosen(lower, y, parts[0], m)
+    first, second = m.where(lower, a, b), m.where(lower, b, a)
+    density = beta_density(first, second, left, right, m)
+    tail = _beta_tail(first, second, left, right, density, m)
+    value = m.where(lower, tail[0] + tail[1], _complement(tail))
+    swapped = a < b
+    large, small = m.call("maximum", a, b), m.call("minimum", a, b)
+    end = m.where(swapped, x, y[0])
+    little = m.both(m.both(small < 0.5, small * 2 <= large), end < _first_part(large, small, m))
+    little = m.both(little, m.both(swapped, lower) < 1)
+    other = m.seldom(little, lambda a, b, y: _almost_all(a, b, y, m), value, large, small, end)
+    value = m.where(m.both(little, swapped), 1 - other, other)
+    a, b, x = m.call("minimum", whole_a, _MOST), m.call("minimum", whole_b, _MOST), argument
     value = m.where(m.equal(b, 0), 0.0, m.where(m.equal(a, 0), 1.0, value))
     value = m.where(b >= _MOST, 1.0, m.where(a >= _MOST, 0.0, value))
     value = m.where(m.equal(x, 0), 0.0, m.where(m.equal(x, 1), 1.0, value))
