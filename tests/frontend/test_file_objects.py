@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import DTypeError, FileFormatError
+from tensorframe.errors import ArgumentError, DTypeError, FileFormatError
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int8", "bool", "bfloat16"])
@@ -65,3 +65,43 @@ def test_what_takes_and_gives_text_or_is_pickled_is_refused():
         tfr.load(buffer)
     with pytest.raises(FileFormatError):
         tfr.load(io.BytesIO(b"no array at all"))
+
+
+def test_numpys_arguments_are_taken(tmp_path):
+    path, x = tmp_path / "x.npy", tfr.asarray([1.0, 2.0])
+    tfr.save(path, x, allow_pickle=False)
+    for mode in (None, "r", "c"):
+        loaded = tfr.load(path, mode, allow_pickle=True, fix_imports=False, encoding="latin1")
+        assert loaded.tolist() == [1.0, 2.0]
+    assert tfr.load(file=path, mmap_mode="r", max_header_size=1000).tolist() == [1.0, 2.0]
+    for mode in ("r+", "w+"):
+        with pytest.raises(ArgumentError, match="would write to the file") as caught:
+            tfr.load(path, mmap_mode=mode)
+        assert "memmap" in str(caught.value)
+    with pytest.raises(ArgumentError, match="no mmap_mode"):
+        tfr.load(path, mmap_mode="rw")
+
+
+def test_paths_without_a_suffix_get_numpys(tmp_path):
+    tfr.save(tmp_path / "array", [1, 2])
+    tfr.save(tmp_path / "several", {"x": tfr.ones(2)})
+    assert np.load(tmp_path / "array.npy").tolist() == [1, 2]
+    assert tfr.load(tmp_path / "several.npz")["x"].tolist() == [1.0, 1.0]
+
+
+def test_archives_are_used_as_numpys_are(tmp_path):
+    path = tmp_path / "archive.npz"
+    np.savez(path, x=np.arange(3), y=np.ones(2))
+    with open(path, "rb") as file:
+        archives = [tfr.load(path), tfr.load(file)]
+    for loaded in archives:
+        with loaded as archive:
+            assert archive.files == ["x", "y"]
+            total = archive["x"].sum() + archive["y"].sum()
+        loaded.close()
+        assert total.item() == 5.0
+        assert isinstance(loaded, dict)
+        doubled = tfr.jit(lambda tensors: {name: 2 * x for name, x in tensors.items()})(loaded)
+        assert doubled["x"].tolist() == [0, 2, 4]
+        tfr.save(tmp_path / "again.npz", loaded)
+        assert np.load(tmp_path / "again.npz").files == ["x", "y"]

@@ -43,12 +43,14 @@ def write(file: Any, tensors: Mapping[str, Tensor] | Tensor) -> None:
 
 def read(file: Any, device: OnDevice) -> Any:
     """Return the tensor of the array that an open file stands at, or those of an archive by name."""
+    from tensorframe.frontend.files.members import Archive  # few programs read archives
+
     try:
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return _as_tensor(loaded, device)
         with loaded:
-            return {name: _as_tensor(loaded[name], device) for name in loaded.files}
+            return Archive({name: _as_tensor(loaded[name], device) for name in loaded.files})
     except (EOFError, ValueError) as error:
         raise FileFormatError(
             f"load: {type(file).__name__} holds no array in NumPy's formats here: {error}",

@@ -6,14 +6,15 @@ The formats are imported by who uses them: zip files and paths would take a tent
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from tensorframe.backends.registry import resolve_device
-from tensorframe.errors import FileFormatError
+from tensorframe.errors import ArgumentError, FileFormatError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.files import file_objects
 from tensorframe.frontend.files.leaves import tensor_of
 from tensorframe.frontend.files.paths import GGUF, SHARDED, SUFFIXES, PathLike, checked_path
+from tensorframe.frontend.parameters import choice
 
 if TYPE_CHECKING:
     from tensorframe.files.reader import Reader
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["load", "load_metadata"]
 
 
-def load(path: PathLike | IO[bytes], /, *, device: OnDevice = None) -> Any:
+def load(
+    file: PathLike | IO[bytes],
+    mmap_mode: Literal["r", "c"] | None = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: str = "ASCII",
+    *,
+    max_header_size: int = 10000,
+    device: OnDevice = None,
+) -> Any:
     """The tensors in a file: a Tensor of `.npy`, a dict by name of `.npz`, `.safetensors`, `.gguf`, either of `.zarr`.
 
     Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
@@ -37,13 +47,18 @@ def load(path: PathLike | IO[bytes], /, *, device: OnDevice = None) -> Any:
     Blocks of `.gguf` files (Q8_0, Q4_0, Q4_1, Q4_K, Q5_K, Q6_K) are float32, made of the blocks that are needed;
     `tfr.quantization.load` has matrices as they are. Of a file that is split, the first part finds the others.
 
+    The names of an archive are also its `files`, and `with` takes it, as NumPy's. Files are mapped whatever `mmap_mode`
+    says, and tensors never write to them: `"r+"` and `"w+"` raise. `allow_pickle`, `fix_imports`, `encoding` and
+    `max_header_size` are about pickled objects, which are never read, and have no effect.
+
     Formats of other packages (`tfr.extensions.FileFormat`) are read by theirs. Of an open file, or `io.BytesIO`, the
     array that it stands at is read at once, or all of an archive, in NumPy's formats.
 
     Where a member of an `.npz` file is no array, or is damaged in its header, a mapping comes back that raises when
     this one is touched; its `unreadable` has the reasons by name. Pickled objects are such, and are never run.
 
-    Raises FileNotFoundError (MissingFileError) if there is no such file, and FileFormatError if the file is not of the
+    Raises FileNotFoundError (MissingFileError) if there is no such file, ArgumentError for a `mmap_mode` that writes or
+    is none, and FileFormatError if the file is not of the
     format its suffix says, is truncated, damaged or changed since, or an array claims more bytes than the option
     `load_bytes` allows (0, the default, allows whatever a file of its size can hold).
 
@@ -52,9 +67,11 @@ def load(path: PathLike | IO[bytes], /, *, device: OnDevice = None) -> Any:
     >>> tfr.load(path)["scale"].numpy()
     array([1., 2.], dtype=float32)
     """
-    if file_objects.is_read(path):
-        return file_objects.read(path, device)
-    name, suffix = checked_path(path)
+    del allow_pickle, fix_imports, encoding, max_header_size
+    _check_mode(mmap_mode)
+    if file_objects.is_read(file):
+        return file_objects.read(file, device)
+    name, suffix = checked_path(file)
     where = resolve_device(device)
     readers = _readers(name, suffix)
     if not isinstance(readers, Mapping):
@@ -64,13 +81,27 @@ def load(path: PathLike | IO[bytes], /, *, device: OnDevice = None) -> Any:
         for key, reader in readers.items()
     }
     unreadable = [tensor for tensor in tensors.values() if isinstance(tensor, FileFormatError)]
-    if not unreadable:
+    if not unreadable and suffix != ".npz":
         return tensors
-    if len(unreadable) == len(tensors):
+    if unreadable and len(unreadable) == len(tensors):
         raise unreadable[0]
-    from tensorframe.frontend.files.members import Members
+    from tensorframe.frontend.files.members import Archive, Members
 
-    return Members(tensors)
+    if unreadable:
+        return Members(tensors)
+    return Archive(
+        {key: tensor for key, tensor in tensors.items() if not isinstance(tensor, FileFormatError)}
+    )
+
+
+def _check_mode(mode: Any) -> None:
+    """Raise ArgumentError for a way to map a file that writes to it, or that is none."""
+    if mode in ("r+", "w+"):
+        raise ArgumentError(
+            f"load: mmap_mode={mode!r} would write to the file, and tensors never do",
+            suggestions=("tfr.save(np.memmap(path, mode='r+', ...), x)", "tfr.save(path, x)"),
+        )
+    choice("load", "mmap_mode", mode, (None, "r", "c"))
 
 
 def _readers(name: str, suffix: str) -> Reader | Mapping[str, Reader | FileFormatError]:

@@ -1,14 +1,45 @@
-"""Members: what a file holds by name, where some of it cannot be read."""
+"""Members: what an archive holds by name, as `np.load` gives it, and where some of it cannot be read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Self
 
 from tensorframe.errors import FileFormatError
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.trees import register_tree
 
 
-class Members(Mapping[str, Tensor]):
+class _AsNumpyHasIt(Mapping[str, Tensor]):
+    """What NumPy's programs do with an archive: `with np.load(path) as archive`, `archive.files`, `archive.close()`."""
+
+    @property
+    def files(self) -> list[str]:
+        """The names of all members."""
+        return list(self)
+
+    def close(self) -> None:
+        """Do nothing: no file is open, since members are read from memory that is mapped onto it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+class Archive(dict[str, Tensor], _AsNumpyHasIt):
+    """The tensors of an archive by name: a dict, which is used as NumPy's archives are, too."""
+
+
+register_tree(
+    Archive,
+    lambda archive: (tuple(archive), archive.values()),
+    lambda names, children: Archive(zip(names, children, strict=True)),
+)
+
+
+class Members(_AsNumpyHasIt):
     """The tensors of a file by name, of which some are none: to touch one of these raises its FileFormatError.
 
     All names are there; `unreadable` has the errors of those that cannot be read.

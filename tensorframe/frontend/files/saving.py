@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tensorframe.errors import DTypeError, FileFormatError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.files import file_objects
 from tensorframe.frontend.files.paths import GGUF, SHARDED, SUFFIXES, WRITTEN, checked_path
@@ -19,16 +20,17 @@ __all__ = ["save"]
 
 
 def save(
-    path: Any,
-    tensors: Mapping[str, Tensor] | Tensor,
-    /,
+    file: Any,
+    arr: Mapping[str, Tensor] | Tensor | ArrayLike,
+    allow_pickle: bool = True,
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Compute tensors, all in one go, and write them to a file or into an object.
 
     The suffix says the format: `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor,
-    `.zarr` either (with the package zarr); NumPy arrays are tensors here too. `metadata` (strings by name) goes into
+    `.zarr` either (with the package zarr); NumPy arrays are tensors here too. A path without a suffix gets `.npy`, or
+    `.npz` of a mapping. Nothing is pickled, whatever `allow_pickle` says. `metadata` (strings by name) goes into
     `.safetensors` only, and into formats of other packages (`tfr.extensions.FileFormat`) that have some. The file
     appears at once when it is complete:
     nobody sees half of it, and if something fails, or is interrupted, an older file of that name is untouched.
@@ -45,15 +47,16 @@ def save(
     >>> sorted(np.load(path))
     ['x', 'y']
     """
-    if not isinstance(path, str | os.PathLike | bytes):
-        if file_objects.is_written(path) and not metadata:
-            file_objects.write(path, tensors)
+    del allow_pickle
+    if not isinstance(file, str | os.PathLike | bytes):
+        if file_objects.is_written(file) and not metadata:
+            file_objects.write(file, arr)
             return
-        _save_into(path, tensors, metadata)
+        _save_into(file, arr, metadata)
         return
-    name, suffix = checked_path(path, WRITTEN)
+    name, suffix = checked_path(_with_suffix(file, arr), WRITTEN)
     if suffix not in SUFFIXES:
-        _save_as_others_do(name, suffix, tensors, _strings(metadata or {}))
+        _save_as_others_do(name, suffix, arr, _strings(metadata or {}))
         return
     if metadata and suffix != ".safetensors":
         raise FileFormatError(
@@ -61,11 +64,11 @@ def save(
             suggestions=("a path that ends in .safetensors",),
         )
     if suffix == ".npy":
-        _save_npy(name, _single(tensors))
+        _save_npy(name, _single(arr))
     elif suffix == ".npz":
-        _save_npz(name, _named(tensors, suffix))
+        _save_npz(name, _named(arr, suffix))
     elif suffix == ".zarr":
-        _save_zarr(name, tensors)
+        _save_zarr(name, arr)
     elif suffix == SHARDED:
         raise FileFormatError(
             f"save: {name} names several files, and one is written",
@@ -77,7 +80,16 @@ def save(
             suggestions=("a path that ends in .safetensors",),
         )
     else:
-        _save_safetensors(name, _named(tensors, suffix), _strings(metadata or {}))
+        _save_safetensors(name, _named(arr, suffix), _strings(metadata or {}))
+
+
+def _with_suffix(path: Any, arr: Any) -> str:
+    """Return the path with NumPy's suffix where it has none."""
+    name = os.fsdecode(path)
+    file = os.path.basename(name)
+    if not file or os.path.splitext(file)[1]:
+        return name
+    return name + (".npz" if isinstance(arr, Mapping) else ".npy")
 
 
 def _save_npy(name: str, tensor: Tensor) -> None:
