@@ -227,7 +227,9 @@ def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] 
     try:
         run(plan, slots, request, stamps)
         for node, slot in zip(request.wanted, plan.outputs, strict=True):
-            node.settle(stored(node.device, node.shape, node.dtype, slots[slot]))
+            kept = node.storage  # of a file that was read as a leaf, and requested itself
+            if kept is None or kept.handle is not slots[slot]:
+                node.settle(stored(node.device, node.shape, node.dtype, slots[slot]))
     finally:
         if stamps is not None:
             tell_run(Source.EVALUATED, plan, request.sites(plan), stamps)

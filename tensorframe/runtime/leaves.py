@@ -91,6 +91,9 @@ def _generated(leaf: Node) -> Any:
         return array  # where it is used, and by nobody else
     storage = placed(array, leaf.device)
     if leaf.op.costly:  # a file is read once: it may be another one the next time
+        from tensorframe.runtime.mapped import watched  # for the few who load one
+
+        storage = watched(leaf, storage)
         leaf.settle(storage)
     return storage.handle
 

@@ -39,7 +39,7 @@ def run_view(node: Node) -> bool:
         source = inputs[0]
         inputs = source.inputs
         storage = source.storage
-    array = storage.handle
+    looked_at, array = storage, storage.handle
     if type(array) is not np.ndarray:
         return False
     try:
@@ -56,6 +56,9 @@ def run_view(node: Node) -> bool:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
         return False  # the planned path meets the same error, and explains it
+    if type(looked_at) is not Storage:  # it lies in a file, and its views do
+        node.settle(looked_at.viewed(array))
+        return True
     # the constructor and Node.settle written out, as in runtime/ready.py
     storage = _new(Storage)
     storage.device = node.device
