@@ -42,6 +42,9 @@ class Accounts(Protocol):
     def free(self) -> int | None:
         """Return what is free now; None where it is unknown."""
 
+    def largest(self) -> int | None:
+        """Return the most bytes that one block may have; None where that is all of the memory."""
+
     def trim(self, wait: float = 0.0) -> None:
         """Release what is pooled; wait at most so many seconds for threads that use the pool."""
 
@@ -151,6 +154,10 @@ class Budget:
         if chosen is None:
             return given
         return max(min(given, chosen - self._accounts.held() - self._reserve(chosen)), 0)
+
+    def largest(self) -> int | None:
+        """Return the most bytes that one block may have; None where that is all of the memory."""
+        return self._accounts.largest()
 
     def _reserve(self, chosen: int) -> int:
         """Return the bytes of a limit that are reserved for untracked memory."""
@@ -277,3 +284,30 @@ class Budget:
         self.credit, self.spare = 0, 0
         for call in when_limited:
             call()
+
+
+class OneBlock:
+    """The bound on a block of a memory, as a budget: what is larger does not fit, however much is free."""
+
+    credit = 0  # what is compared with it is always looked at
+
+    def __init__(self, budget: Budget, largest: int) -> None:
+        self.name = budget.name
+        self._largest = largest
+
+    def room(self) -> float:
+        """Return the bytes that a block may have."""
+        return self._largest
+
+    def admits(self, need: int) -> bool:
+        """Whether a block may have so many bytes."""
+        return need <= self._largest
+
+    def why_not(self, need: int) -> str:
+        """Return why a block cannot have so many bytes, for messages."""
+        from tensorframe.backends.selection import show_bytes  # for messages only
+
+        return (
+            f"a tensor of {show_bytes(need)} is needed on {self.name}, whose buffers have "
+            f"{show_bytes(self._largest)} at most"
+        )

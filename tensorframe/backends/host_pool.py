@@ -193,6 +193,10 @@ class Pool:
         """Return what is still available, but for a part that is reserved for others and for untracked memory."""
         return free_memory()
 
+    def largest(self) -> int | None:
+        """Return None: a block may take all that there is."""
+        return None
+
     def trim(self, wait: float = 0.0) -> None:
         """Release all free blocks; wait so many seconds for another thread that uses the pool."""
         # not `with`: as in `empty`

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
 
-from tensorframe.backends.budget import Budget, when_limited
+from tensorframe.backends.budget import Budget, OneBlock, when_limited
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.errors import DeviceError, OutOfMemoryError
 from tensorframe.graph.device import Device
@@ -48,7 +48,29 @@ def needs_of(plan: Plan) -> tuple[Need, ...]:
         if budget is not None:
             beside = PYTHONS if capabilities(device).host_memory else 0
             needs.append(Need(budget, nbytes + beside, step))
-    return tuple(needs)
+    return (*needs, *_too_large(plan))
+
+
+def _too_large(plan: Plan) -> list[Need]:
+    """Return the largest value on each device where one is larger than the device's buffers may be."""
+    bounds: dict[Device, OneBlock | None] = {}
+    most: dict[Device, Need] = {}
+    for index, step in enumerate(plan.steps):
+        for slot in [] if step.is_view else [plan.slots[slot] for slot in step.outputs]:
+            if slot.device not in bounds:
+                bounds[slot.device] = largest_block(slot.device)
+            bound, before = bounds[slot.device], most.get(slot.device)
+            if bound is not None and not bound.admits(slot.nbytes):
+                if before is None or before.nbytes < slot.nbytes:
+                    most[slot.device] = Need(bound, slot.nbytes, index)
+    return list(most.values())
+
+
+def largest_block(device: Device) -> OneBlock | None:
+    """Return the bound on a device's buffers; None where they may take all of its memory."""
+    budget = backend_of(device).budget(device)
+    largest = None if budget is None else budget.largest()
+    return None if budget is None or largest is None else OneBlock(budget, largest)
 
 
 def fits(runner: Runner) -> bool:
@@ -134,7 +156,7 @@ def _helps(plan: Plan, blocked: Blocked) -> Sequence[str]:
     )
 
 
-def _held_in_words(budget: Budget) -> str:
+def _held_in_words(budget: Budget | OneBlock) -> str:
     """Return which tensors have the most bytes of a memory, and where they were recorded."""
     held = held_tensors(budget)
     if not held:
@@ -166,7 +188,7 @@ def _count_light() -> None:
 when_limited.append(_count_light)
 
 
-def held_tensors(budget: Budget) -> list[tuple[int, Node]]:
+def held_tensors(budget: Budget | OneBlock) -> list[tuple[int, Node]]:
     """Return the computed tensors in a memory with the bytes of each, the largest first; of views of one, the first."""
     seen: dict[int, tuple[int, Node]] = {}
     budgets: dict[Device, Budget | None] = {}

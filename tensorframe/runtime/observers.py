@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tensorframe import config
 from tensorframe.backends.base import Program
-from tensorframe.backends.budget import Budget
+from tensorframe.backends.budget import Budget, OneBlock
 from tensorframe.backends.registry import backend_of
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass
@@ -47,7 +47,7 @@ Observer = Callable[["Runner", Plan, Iterable[Action]], Actions]
 class Need(NamedTuple):
     """What a plan takes of a memory: bytes beside its leaves, and the step at which it has taken them."""
 
-    budget: Budget
+    budget: Budget | OneBlock
     nbytes: int
     step: int
 

@@ -20,7 +20,7 @@ from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.failures import Recorded
-from tensorframe.runtime.fitting import LIGHT, PYTHONS, Blocked, needs_of, refuse
+from tensorframe.runtime.fitting import LIGHT, PYTHONS, Blocked, largest_block, needs_of, refuse
 from tensorframe.runtime.observers import Need
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.replay import Replay
@@ -37,15 +37,25 @@ def room_on(device: Device) -> float:
     budget = backend_of(device).budget(device)
     if budget is None:
         return inf
-    room = budget.room()
-    return room - addresses_of_threads() - PYTHONS - LIGHT if device is CPU else room
+    if device is CPU:
+        return budget.room() - addresses_of_threads() - PYTHONS - LIGHT
+    largest = budget.largest()  # so that no value of a tile is larger than a buffer
+    return min(budget.room(), inf if largest is None else largest)
 
 
 def fits_with_files(request: Capture, plan: Plan) -> bool:
     """Whether what a plan takes fits, with all files among its leaves in memory."""
+    if any(is_file(leaf) and _is_too_large(leaf) for leaf in request.leaves):
+        return False
     return (
         _lacking(plan, sum(leaf.nbytes for leaf in request.leaves if _is_read_here(leaf))) is None
     )
+
+
+def _is_too_large(leaf: Node) -> bool:
+    """Whether no buffer of a leaf's device can have all of it."""
+    bound = largest_block(leaf.device)
+    return bound is not None and not bound.admits(leaf.nbytes)
 
 
 def _is_read_here(leaf: Node) -> bool:
@@ -55,7 +65,7 @@ def _is_read_here(leaf: Node) -> bool:
 
 def _lacking(plan: Plan, read: int) -> Need | None:
     """Return what does not fit of a plan that so many bytes are read for; None if all does."""
-    needs = {need.budget: need for need in needs_of(plan)}
+    needs: dict[object, Need] = {need.budget: need for need in needs_of(plan)}
     host = backend_of(CPU).budget(CPU)
     if host is not None and read:
         beside = needs.get(host, Need(host, 0, 0))

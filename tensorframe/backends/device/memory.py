@@ -190,6 +190,10 @@ class Pool:
             self.statistics.in_use -= nbytes
             self.statistics.pooled += nbytes
 
+    def largest(self) -> int | None:
+        """Return the most bytes that one buffer may have."""
+        return self._queue.largest_buffer()
+
     def trim(self, wait: float = 0.0) -> None:
         """Give what is pooled back to the device; the lock of a pool is never held for long, so nothing waits."""
         with self._lock:

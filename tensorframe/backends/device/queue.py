@@ -194,6 +194,10 @@ class Queue(ABC):
         """Return what tells buffers of the library's apart that are there at the same time."""
         return id(buffer)
 
+    def largest_buffer(self) -> int | None:
+        """Return the most bytes that `allocate` gives; None where that is all that there are."""
+        return None
+
     def total_memory(self) -> int | None:
         """Return the bytes that the device has; None where its driver does not tell."""
         return None

@@ -75,6 +75,10 @@ class OpenClQueue(Queue):
         self._allocated.add(buffer.int_ptr)
         return buffer
 
+    def largest_buffer(self) -> int | None:
+        """Return what OpenCL allocates at once."""
+        return self.traits.max_block
+
     def total_memory(self) -> int | None:
         """Return the size of the device's global memory."""
         return self._total

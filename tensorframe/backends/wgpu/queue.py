@@ -156,6 +156,10 @@ class WgpuQueue(Queue):
         self._alive.add(memory)
         return memory
 
+    def largest_buffer(self) -> int | None:
+        """Return the adapter's limit, of which kernels see a part at a time."""
+        return int(self._largest)
+
     def release(self, buffer: Memory) -> None:
         """Give a buffer back; what is recorded and uses it goes to the device before."""
         if self._recording.uses(buffer):

@@ -1,0 +1,70 @@
+"""Tensors that are larger than a device's buffers may be: they run tile by tile, or are refused before the first step.
+
+Devices that are here have buffers of some GiB: the tests have them take a megabyte.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.registry import backend_of
+from tensorframe.errors import OutOfMemoryError
+
+DEVICES = [name for name in ("opencl", "wgpu") if name in tfr.backends.available()]
+LARGEST = 1 << 20
+SHAPE = (1024, 700)  # 2.7 MiB of float32
+
+REDUCTIONS = {
+    "rows": lambda xp, x: xp.sum(x * 2, axis=1),
+    "the largest of columns": lambda xp, x: xp.max(x, axis=0),
+    "all integers": lambda xp, x: xp.sum(x.astype("int32"), dtype="int32"),
+    "positions": lambda xp, x: xp.argmax(x, axis=0),
+    "any": lambda xp, x: xp.any(x > 8),
+    "a part": lambda xp, x: x[5:70] + 1,
+    "generated": lambda xp, x: xp.max(xp.arange(700_000, dtype="float32")[1:] * 2),
+}
+
+
+@pytest.fixture(params=DEVICES)
+def device(request, monkeypatch):
+    """A device whose buffers have a megabyte at most."""
+    found = tfr.zeros(1, device=request.param).device
+    queue = backend_of(found).open_device(found).queue
+    monkeypatch.setattr(queue, "traits", replace(queue.traits, max_block=LARGEST))
+    monkeypatch.setattr(queue, "_largest", LARGEST, raising=False)
+    return request.param
+
+
+@pytest.fixture
+def values():
+    return np.random.default_rng(0).integers(-9, 10, SHAPE).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_what_is_made_of_a_large_array_in_memory_has_numpys_values(device, values, name):
+    with tfr.use_backend(device):
+        found = REDUCTIONS[name](tfr, tfr.asarray(values))
+        assert np.array_equal(found.numpy(), REDUCTIONS[name](np, values))
+
+
+def test_large_files_go_through_a_device_to_a_file(device, values, tmp_path):
+    np.save(tmp_path / "x.npy", values)
+    x = tfr.load(tmp_path / "x.npy", device=device)
+    tfr.save(tmp_path / "y.npy", (x * 2).astype("float16"))
+    assert np.array_equal(np.load(tmp_path / "y.npy"), (values * 2).astype(np.float16))
+    assert np.array_equal(tfr.min(x, axis=1).numpy(), values.min(axis=1))
+
+
+def test_large_results_leave_the_device_tile_by_tile(device, values):
+    on_host = (tfr.asarray(values, device=device) * 2 + 1).to_backend("cpu")
+    assert np.array_equal(on_host.numpy(), values * 2 + 1)
+
+
+def test_results_that_no_buffer_has_are_refused_with_what_helps(device, values):
+    result = tfr.asarray(values, device=device) * 2
+    with pytest.raises(
+        OutOfMemoryError, match=r"(?s)whose buffers have 1 MiB at most; nothing has run.*tfr.save"
+    ):
+        result.compute()
