@@ -382,3 +382,24 @@ class TestDecompositions:
         np.testing.assert_allclose((factor @ factor.T).numpy(), positive.numpy(), rtol=1e-10)
         right = tfr.linalg.solve(positive, positive[:, :2])
         np.testing.assert_allclose(right.numpy(), np.eye(40)[:, :2], atol=1e-10)
+
+
+def test_blocks_of_one_size_of_maps_are_prepared_once():
+    """To look for what a block of an elementwise region needs took each task longer than to run it."""
+    from tensorframe.backends.dask.tasks import _elementwise
+
+    values, x = array((512, 6), (16, 6))
+    row = tfr.from_native(da.from_array(np.arange(6, dtype="float32"), chunks=6).persist())
+    before = _elementwise.cache_info()
+    result = w1(x) * row - 1
+    assert np.array_equal(
+        result.numpy(), (w1(tfr.asarray(values)) * np.arange(6, dtype="f4") - 1).numpy()
+    )
+    after = _elementwise.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (1, 31)
+
+
+def test_blocks_of_one_row_are_where_they_belong():
+    values, x = array((7, 5), (1, 5))
+    column = tfr.from_native(da.from_array(values[:, :1].copy(), chunks=(1, 1)).persist())
+    assert np.array_equal(((x - column) * 2).numpy(), (values - values[:, :1]) * 2)

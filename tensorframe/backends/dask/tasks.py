@@ -17,15 +17,16 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.base import Program
-from tensorframe.backends.dask.blocks import restricted
+from tensorframe.backends.dask.blocks import Restricted, restricted
 from tensorframe.backends.dask.grids import Span
 from tensorframe.backends.numpy.blas import one_thread
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.graph.device import CPU
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.ops.creation import FULL
 from tensorframe.quick_dataclasses import dataclass
-from tensorframe.schedule.blocks import Block
+from tensorframe.schedule.blocks import Block, extents, whole
 
 # Programs that a process keeps: a layer of tasks needs a few, for blocks in the middle and at each end.
 _KEPT = 1024
@@ -44,6 +45,24 @@ def _compiled(key: tuple[Any, ...]) -> Program:
             raise
         # loops that the whole shares are not always those of a block: where it has one element along an axis, say
         return partial(_one_by_one, region)
+
+
+@lru_cache(_KEPT)
+def _elementwise(
+    key: tuple[Any, ...], values: tuple[int, ...], sizes: tuple[int, ...]
+) -> tuple[Restricted, Program] | None:
+    """Return what makes a block of such sizes that begins at the origin, and its program; None for other regions.
+
+    Wherever a block of an elementwise region lies, it is made so: all tasks of a layer have the same region, and to
+    restrict it, and to look for its program, takes longer than to run it.
+    """
+    region: Region = key[0]
+    if not all(entry.op.kind is Kind.MAP or entry.op is FULL for entry in region.ops):
+        return None
+    made = restricted(region, dict.fromkeys(values, whole(sizes)))
+    if not made.region.ops or min(made.region.outputs) < len(made.region.inputs):
+        return None
+    return made, _compiled(made.region.key())
 
 
 def _product_and_rest(region: Region, inputs: Sequence[Any]) -> list[Any]:
@@ -185,23 +204,54 @@ class BlockCall:
 
     def __call__(self, block: Block, spans: tuple[tuple[Span, ...], ...], *parts: Any) -> Any:
         """Return a block of the value, or a tuple of one of each."""
-        region, inputs = self.prepared(block, spans, parts)
-        with by_one_thread(alone=False):
-            results = [owned(result) for result in run_region(region, inputs)]
+        alike = _elementwise(self.region.key(), self.values, extents(block))
+        if alike is not None:
+            made, program = alike
+            moved = made._replace(inputs=self._moved(made.inputs, block))
+            inputs = self._inputs(moved, spans, parts)
+            with config.override(threads=1), np.errstate(all="ignore"):
+                outputs = program(inputs, (None,) * len(made.region.outputs))
+        else:
+            region, inputs = self.prepared(block, spans, parts)
+            with by_one_thread(alone=False):
+                outputs = run_region(region, inputs)
+        results = [owned(result) for result in outputs]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _moved(
+        self, inputs: Sequence[tuple[int, Block]], block: Block
+    ) -> tuple[tuple[int, Block], ...]:
+        """Return what a block needs of inputs, from what one at the origin does: axes of one place are repeated."""
+        moved = []
+        for number, needed in inputs:
+            shape = self.region.shape_of(number)
+            starts = block[len(block) - len(shape) :]
+            own = tuple(
+                [
+                    (low, high) if size == 1 else (low + start, high + start)
+                    for (low, high), size, (start, _) in zip(needed, shape, starts, strict=True)
+                ]
+            )
+            moved.append((number, own))
+        return tuple(moved)
 
     def prepared(
         self, block: Block, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any]
     ) -> tuple[Region, list[Any]]:
         """Return the region that makes a block, and its inputs."""
         made = restricted(self.region, dict.fromkeys(self.values, block))
+        return made.region, self._inputs(made, spans, parts)
+
+    def _inputs(
+        self, made: Restricted, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any]
+    ) -> list[Any]:
+        """Return the inputs of a region that makes a block."""
         given = self._given(spans, iter(parts))
         inputs = [
             shown(*given[number], needed) if number in given else self.numbers[number]
             for number, needed in made.inputs
         ]
-        inputs += [counted(entry, interval) for entry, (interval,) in made.ranges]
-        return made.region, inputs
+        return [*inputs, *[counted(entry, interval) for entry, (interval,) in made.ranges]]
 
     def _given(
         self, spans: tuple[tuple[Span, ...], ...], parts: Iterator[Any]
