@@ -19,6 +19,8 @@ from tensorframe.backends.bound import Bound, bound
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.epilogue import (
     ProductProgram,
+)
+from tensorframe.backends.numpy.epilogue_region import (
     epilogue_of,
     for_blocks,
     others_of,

@@ -17,10 +17,12 @@ from tensorframe.backends.numpy.convolution import Make, undilated
 from tensorframe.backends.numpy.epilogue import (
     ProductProgram,
     convolution_program,
-    has_chain,
-    has_epilogue,
     reads_small_factors,
     small_product_program,
+)
+from tensorframe.backends.numpy.epilogue_region import (
+    has_chain,
+    has_epilogue,
 )
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
