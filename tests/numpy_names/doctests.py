@@ -16,7 +16,7 @@ import numpy as np
 
 import tensorframe as tfr
 from tests.numpy_names.known import reason
-from tests.numpy_names.names import OWN_PARAMETERS
+from tests.numpy_names.names import OF_FILES, OWN_PARAMETERS
 from tests.numpy_names.signatures import homes, public
 
 
@@ -38,7 +38,7 @@ def examples() -> Iterator[tuple[str, list[doctest.Example]]]:
             text = getattr(value, "__doc__", None)
             if not hasattr(ours, name) or not callable(value) or not text or text in seen:
                 continue
-            if value is getattr(ours, name) or name in OWN_PARAMETERS:
+            if value is getattr(ours, name) or name in OWN_PARAMETERS | OF_FILES:
                 continue  # NumPy's own, or files, which have formats of their own
             seen.add(text)
             with contextlib.suppress(ValueError):

@@ -89,7 +89,7 @@ ABSENT = {
     "NumPy's old name for what it does not publish": "core",
 }
 
-# they write and read files, whatever is recorded
+# they read and write files whatever is recorded, and NumPy's examples leave theirs open
 OF_FILES = frozenset({"load", "save"})
 
 # what arrays and generators of NumPy's have, and tensors and ours have not: why
