@@ -87,6 +87,18 @@ def describe(site: Site | None) -> str | None:
     return f"{where}:   {source}" if source else where
 
 
+def short_place(site: Site | None) -> str:
+    """Return where a line is in a word, `heat.py:12` or `cell3:7`; empty where nothing is known."""
+    if site is None:
+        return ""
+    file, line = line_of(site)
+    cell = cell_of(file)
+    if cell is not None:
+        return f"{cell.rpartition(', ')[2].replace(' ', '')}:{line}"
+    # what was typed, or runs in a docstring, is in no file
+    return str(line) if file.startswith("<") else f"{os.path.basename(file)}:{line}"
+
+
 def line_of(site: Site) -> tuple[str, int]:
     """Return the file and the number of the line."""
     code, offset = site

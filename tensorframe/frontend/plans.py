@@ -76,14 +76,17 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool | str = Fal
     """
     roots = nodes_of("explain", tensors)
     if until is not None:
-        from tensorframe.schedule.pipeline import show_stage  # as in evaluate
+        from tensorframe.schedule.listing import show_stage  # as in evaluate
 
         return show_stage(roots, until)
-    from tensorframe.schedule.naming import named  # not at import: most programs explain nothing
+    from tensorframe.frontend.scope import (
+        names_in_scope,
+    )  # not at import: most programs explain nothing
+    from tensorframe.schedule.naming import named
 
     run = as_run(roots)
     request = request_for(run)
-    plan = _with_stream(run, named(plan_of(request), request))
+    plan = _with_stream(run, named(plan_of(request), request, names_in_scope()))
     return "\n\n".join([str(plan), *_sources(plan, source)]) if source else plan
 
 

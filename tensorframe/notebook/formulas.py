@@ -1,4 +1,4 @@
-"""Formulas: what a step computes, as one would write it: `z = exp(-a * a) * sin(%3)`.
+"""Formulas: what a step computes, as one would write it: `z = exp(-a * a) * sin(add@heat.py:3)`.
 
 Values of the plan are called what it prints; those inside a step that are used more than once have names.
 """

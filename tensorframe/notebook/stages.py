@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.scope import names_in_scope
 from tensorframe.graph.record import is_constant
 from tensorframe.notebook.diagrams.planned import diagram_of_plan
 from tensorframe.notebook.diagrams.recorded import diagram_of_nodes
@@ -35,7 +36,8 @@ def picture_of(roots: Sequence[Node], stage: str | None, collapse: bool | None) 
         return Picture(diagram_of_nodes(transform(roots, stage), stage, collapse))
     request = capture(roots)
     # the plan itself is the one that runs, so it may have been measured
-    plan = named(plan_of(request) if stage == "plan" else make_plan(request, stage), request)
+    plan = plan_of(request) if stage == "plan" else make_plan(request, stage)
+    plan = named(plan, request, names_in_scope())
     title = "plan" if stage == "plan" else f"after {stage}"
     return Picture(
         diagram_of_plan(

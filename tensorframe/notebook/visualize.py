@@ -19,7 +19,7 @@ def visualize(*tensors: Tensor, stage: str | None = None, collapse: bool | None 
 
     Stages are `recorded` (the default), the passes core, canonical, simplify, narrow, place, fuse, order and memory,
     and `plan`: what `compute` will run. From `fuse` on, kernels are boxes around the ops that they fuse, coloured by
-    device, transfers are marked with their bytes, and values have the numbers of `print(t.explain())`. `collapse`
+    device, transfers are marked with their bytes, and values have the names of `print(t.explain())`. `collapse`
     closes kernels, and runs of recorded ops, to one box each, and draws many equal boxes as a stack; by default that
     happens where there are many ops. Another stage raises ArgumentError. Nothing is computed.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from time import perf_counter_ns
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -40,7 +39,6 @@ class Replay:
         "_checked",
         "_donated",
         "_graph",
-        "_labels",
         "_lines",
         "_numbers",
         "_outputs",
@@ -76,10 +74,6 @@ class Replay:
         self._bound = self._as_bound()
         self._graph = self._as_graph()
         self._outputs = [(root.shape, root.dtype, root.device) for root in request.wanted]
-        # programs that record no function do without its import
-        from tensorframe.schedule.naming import slot_labels
-
-        self._labels = slot_labels(self.plan, request)
         self._lines = tuple(request.sites(self.plan))
         self._sites = {step.origin: request.site(step.origin) for step in self.plan.steps}
 
@@ -188,9 +182,9 @@ class Replay:
 
     def named_plan(self) -> Plan:
         """Return the plan with the names that the function has for its values."""
-        from tensorframe.schedule.naming import names_by  # as in __init__
+        from tensorframe.schedule.naming import named  # few plans are ever shown
 
-        return replace(self.plan, names=names_by(self._labels))
+        return named(self.plan, self._request)
 
     def wanted_from(self, slots: Sequence[Any]) -> list[Node]:
         """Return what is computed as a graph of its own on the values that slots begin with."""

@@ -94,6 +94,7 @@ def _step(
         inputs,
         tuple([slots.number(node) for node in leaving]),
         origin=origins.get(id(group.sink.site), -1),
+        origins=tuple([origins.get(id(node.site), -1) for node in leaving]),
         names=_names(group.nodes, written),
         backward=sum([type(node.site) is BackwardSite for node in group.nodes]),
         refusals={slots.number(node): reason for node, reason in group.refusals.items()},

@@ -1,13 +1,15 @@
 """Naming: which variable of the user's program each value of a plan is, so that texts and diagrams can say it.
 
+What the program has no name for is called by its op and the line that recorded it: `sum@heat.py:12`, `exp@cell3:7`.
 Plans are shared by graphs of equal structure, names belong to a graph: so they are looked up when a plan is shown.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,8 +19,8 @@ from tensorframe.graph.record import is_constant
 from tensorframe.graph.tracing import Argument, TracedNumber
 from tensorframe.ops.creation import ARGUMENT
 from tensorframe.schedule.capture import Capture
-from tensorframe.schedule.plan import Plan
-from tensorframe.site import Site
+from tensorframe.schedule.plan import Plan, Step
+from tensorframe.site import Site, short_place
 from tensorframe.variables import variables_of
 
 _LONGEST_NUMBER = 14  # characters
@@ -28,10 +30,7 @@ Key = TypeVar("Key")
 
 
 class Label(NamedTuple):
-    """What a value's name is found by: the argument that it is, or the call that recorded it; `text`, where known.
-
-    It refers to no node, so that recordings can keep it.
-    """
+    """What a value's name is found by: the argument that it is, or the call that recorded it; `text`, where known."""
 
     serial: int = 0
     site: Site | None = None
@@ -39,17 +38,65 @@ class Label(NamedTuple):
     text: str = ""
 
 
-def named(plan: Plan, request: Capture) -> Plan:
-    """Return the plan of a request, with the names of its values."""
-    return replace(plan, names=names_by(slot_labels(plan, request)))
+def named(plan: Plan, request: Capture, scope: Mapping[Node, str] = MappingProxyType({})) -> Plan:
+    """Return the plan of a request, with the names of its values.
+
+    `scope` says what variables refer to nodes, whose recording calls do not tell.
+    """
+    names = _names_by(_slot_labels(plan, request, scope))
+    return replace(plan, names=names, descriptions=_descriptions(plan, request, names))
 
 
 def variable_names(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, str]:
     """Return those of `nodes` that the program gave a name, with it; `recipes` are their inputs."""
-    return names_by(_labels(nodes, recipes))
+    return _names_by(_labels(nodes, recipes))
 
 
-def names_by(labels: Mapping[Key, Label]) -> dict[Key, str]:
+def node_names(nodes: Sequence[Node]) -> dict[Node, str]:
+    """Return what each of `nodes` is called: a variable, a number, or an op with its line."""
+    names = variable_names(nodes, [node.inputs for node in nodes])
+    names |= {node: number_text(node.attrs[0]) for node in nodes if is_constant(node)}
+    return names | _numbered((node, node.op.name, node.site) for node in nodes if node not in names)
+
+
+def op_text(node: Node, names: Mapping[Node, str]) -> str:
+    """Return a node as a line: `z = exp(x): float32[3]`."""
+    operands = ", ".join([*[names[source] for source in node.inputs], *map(str, node.attrs)])
+    return f"{names[node]} = {node.op.name}({operands}): {node.dtype}{list(node.shape)}"
+
+
+def _descriptions(plan: Plan, request: Capture, names: Mapping[int, str]) -> dict[int, str]:
+    """Return what the slots are called that the program has no names for: their op, and the line that recorded it."""
+    given = [(slot, leaf.op.name, leaf.site) for slot, leaf in enumerate(request.leaves)]
+    made = [
+        (slot, _op_of(step, index), request.site(origin))
+        for step in plan.steps
+        for index, (slot, origin) in enumerate(zip(step.outputs, step.origins, strict=True))
+    ]
+    return _numbered(value for value in (*given, *made) if value[0] not in names)
+
+
+def _op_of(step: Step, index: int) -> str:
+    """Return the name of the op that makes a step's output."""
+    region = step.region
+    number = region.outputs[index] - len(region.inputs)
+    return region.ops[number].op.name
+
+
+def _numbered(values: Iterable[tuple[Key, str, Site | None]]) -> dict[Key, str]:
+    """Return the texts of values by their ops and lines; those of one op in one line are numbered: `add.2@cell3:7`."""
+    known = {key: (op, short_place(site)) for key, op, site in values}
+    times = Counter(known.values())
+    seen: Counter[tuple[str, str]] = Counter()
+    texts = {}
+    for key, (op, place) in known.items():
+        seen[op, place] += 1
+        number = f".{seen[op, place]}" if times[op, place] > 1 else ""
+        texts[key] = f"{op}{number}@{place}" if place else f"{op}{number}"
+    return texts
+
+
+def _names_by(labels: Mapping[Key, Label]) -> dict[Key, str]:
     """Return what the program calls the values with these labels, where it has names for them.
 
     What one line assigns several times, as in a loop, is numbered in that order: `x.1`, `x.2`.
@@ -65,9 +112,12 @@ def names_by(labels: Mapping[Key, Label]) -> dict[Key, str]:
     return names
 
 
-def slot_labels(plan: Plan, request: Capture) -> dict[int, Label]:
+def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dict[int, Label]:
     """Return the labels of a plan's slots, as far as the request tells what they are; numbers are known at once."""
     labels = _labels(request.order, request.recipes)
+    for node in request.order:
+        if node in scope and not (node in labels and _is_named(labels[node])):
+            labels[node] = Label(node.serial, text=scope[node])
     slots = {slot: Label(text=number_text(number)) for slot, number in plan.literals.items()}
     for slot, leaf in enumerate(request.leaves):
         if is_constant(leaf):
@@ -75,14 +125,15 @@ def slot_labels(plan: Plan, request: Capture) -> dict[int, Label]:
     for slot, node in (*enumerate(request.leaves), *zip(plan.outputs, request.wanted, strict=True)):
         if node in labels:
             slots[slot] = labels[node]
-    by_site = {id(node.site): node for node in labels}
+    by_site = {id(node.site): node for node in labels if node.site is not None}
     for step in plan.steps:
-        slot = step.outputs[0]
-        if step.outputs[1:] or slot in slots or step.origin < 0:
-            continue  # which of several results the recorded op is, nobody knows any more
-        made = by_site.get(id(request.site(step.origin)))
-        if made is not None and (made.shape, made.dtype) == plan.slots[slot][:2]:
-            slots[slot] = labels[made]
+        sites = [id(request.site(origin)) for origin in step.origins]
+        for slot, site in zip(step.outputs, sites, strict=True):
+            made = by_site.get(site)
+            if slot in slots or made is None or sites.count(site) > 1:
+                continue  # which of several results the recorded op is, nobody knows any more
+            if (made.shape, made.dtype) == plan.slots[slot][:2]:
+                slots[slot] = labels[made]
     return slots
 
 
@@ -106,6 +157,10 @@ def _labels(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, Label]:
         elif node.site is not None and node not in inner and not is_constant(node):
             labels[node] = Label(node.serial, node.site)
     return labels
+
+
+def _is_named(label: Label) -> bool:
+    return label.argument is not None or bool(variables_of(label.site))
 
 
 def _assigned(labels: Mapping[Key, Label]) -> Iterator[tuple[Key, str]]:

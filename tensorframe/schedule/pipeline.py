@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from tensorframe import config
 from tensorframe.backends.registry import capabilities
-from tensorframe.errors import ArgumentError
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.verify import verify
 from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Builder, Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.alike import merge_alike
-from tensorframe.schedule.capture import Capture, capture, is_leaf
+from tensorframe.schedule.capture import Capture, is_leaf
 from tensorframe.schedule.chains import merge_chains
 from tensorframe.schedule.epilogue import merge_epilogues
 from tensorframe.schedule.fallback import Fallback
@@ -151,23 +150,3 @@ def _leaves_with_new_sources(leaves: Sequence[Node], outputs: Sequence[Node]) ->
     if any(node.op.name != "constant" for node in extra):
         raise AssertionError(f"a pass made the leaves {extra}")
     return leaves
-
-
-def show_stage(roots: Sequence[Node], until: str) -> str:
-    """Return the text of the graph, groups or plan after the pass named `until`."""
-    if until not in PASS_NAMES:
-        listed = ", ".join(PASS_NAMES)
-        raise ArgumentError(f"there is no pass {until!r}", suggestions=(f"one of {listed}",))
-    if until in PLAN_PASSES[1:]:
-        return str(make_plan(capture(roots)))
-    nodes = transform(roots, until)
-    if until == "fuse":
-        groups = group_nodes(nodes)
-        return "\n".join(map(_show_group, groups))
-    return "\n".join(map(repr, reachable(nodes)))
-
-
-def _show_group(group: Group) -> str:
-    lines = [f"group of %{group.sink.serial}:"] + [f"  {node!r}" for node in group.nodes]
-    lines += [f"  %{node.serial} is not fused: {why}" for node, why in group.refusals.items()]
-    return "\n".join(lines)

@@ -61,9 +61,9 @@ class Step:
     """One thing to do: `region` on the values in `inputs`, giving `outputs`.
 
     `frees` are slots that nobody needs afterwards; `donors` gives, for each output, a slot whose memory it may
-    take over. `refusals` says for input slots why what made them is not fused. `origin` is the place in the captured
-    order of the node that stands for this step in messages. `names` are those of the ops, or of the users' functions
-    that these are part of.
+    take over. `refusals` says for input slots why what made them is not fused. `origins` are the places in the captured
+    order of the nodes that its outputs were recorded as, and `origin` is that of the node that stands for this step in
+    messages; -1 where there is none. `names` are those of the ops, or of the users' functions that these are part of.
     """
 
     kind: StepKind
@@ -72,6 +72,7 @@ class Step:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     origin: int
+    origins: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     frees: tuple[int, ...] = ()
     donors: tuple[int | None, ...] = ()
@@ -119,11 +120,15 @@ class Plan(PlanMethods):
     outlook: Any = None  # what may be worth storing besides: see runtime/reuse.py
     peak: dict[Device, int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # slots that the program has names for
+    descriptions: dict[int, str] = field(default_factory=dict)  # the others, by op and line
     stream: str = ""  # how it runs instead, if it does not fit into memory: see runtime/streams.py
 
     def name_of(self, slot: int) -> str:
-        """Return what a value is called: the program's variable where it is known (`schedule/naming.py`), or `%4`."""
-        return self.names.get(slot) or f"%{slot}"
+        """Return what a value is called: the program's variable, else its op and line (`schedule/naming.py`).
+
+        A plan that nobody named, as passes make it, has numbers: `%4`.
+        """
+        return self.names.get(slot) or self.descriptions.get(slot) or f"%{slot}"
 
     def _of(self, kind: StepKind) -> Iterator[Step]:
         return (step for step in self.steps if step.kind is kind)

@@ -66,7 +66,7 @@ def test_a_recorded_graph_has_a_box_for_each_op_and_its_numbers_inside():
     x = values(300, 100)
     picture = (tfr.exp(x) * 2.5 + x).visualize()
     assert [box.title for box in picture.diagram.boxes] == [
-        "input",
+        "x",
         "exp",
         "multiply",
         "add",
@@ -193,7 +193,7 @@ def test_several_tensors_are_one_picture():
 
 def test_a_computed_tensor_and_a_number_are_pictures():
     x = values(300, 100).compute()
-    assert [box.title for box in x.visualize().diagram.boxes] == ["input", "result"]
+    assert [box.title for box in x.visualize().diagram.boxes] == ["x", "result"]
     y = tfr.exp(x).compute()
     assert [box.title for box in y.visualize(stage="plan").diagram.boxes] == ["y", "result"]
     assert [box.title for box in tfr.asarray(2.5).visualize().diagram.boxes][-1] == "result"

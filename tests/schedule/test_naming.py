@@ -6,6 +6,7 @@ import sys
 from types import CodeType, SimpleNamespace
 
 import numpy as np
+import pytest
 
 import tensorframe as tfr
 from tensorframe import nn
@@ -129,8 +130,71 @@ class TestPlans:
         assert "4.5" in other.names.values()
         assert first.shape == second.shape
 
-    def test_without_a_name_it_is_a_number(self):
-        assert "%" in str(explained(tfr.sin(big(99, 99)) * 2))
+    def test_without_a_name_it_is_its_op_and_line(self):
+        def unnamed() -> tfr.Tensor:
+            return tfr.sort(tfr.sin(big(99, 99)) * 2)
+
+        line = unnamed.__code__.co_firstlineno + 1
+        plan = explained(unnamed())
+        here = f"@test_naming.py:{line}"
+        data = f"data@test_naming.py:{big.__code__.co_firstlineno + 1}"
+        assert [plan.name_of(slot) for slot in range(len(plan.slots))] == [
+            *[data if plan.slots[slot].shape else "2" for slot in range(plan.leaves)],
+            f"multiply{here}",
+            f"sort{here}",
+        ]
+        assert f"multiply{here} is not fused: sort runs alone on cpu" in str(plan)
+        formulas = [line for step in plan.steps for line in formulas_of(plan, step)]
+        assert formulas[-1].startswith(f"sort{here} = sort(multiply{here}")
+
+    def test_what_one_line_records_several_times_is_numbered(self):
+        x = big(60, 60)
+        plan = explained(tfr.sort(tfr.sort(x, axis=0) * 2, axis=1))
+        made = [plan.name_of(step.outputs[0]).partition("@")[0] for step in plan.steps]
+        assert made == ["sort.1", "multiply", "sort.2"]
+
+    def test_several_results_of_a_kernel_have_their_own_names(self):
+        x = big(100, 100)
+        wave = tfr.sin(x)
+        total = tfr.sum(wave)
+        plan = explained(tfr.sort(wave), total)
+        assert {"wave", "total"} <= set(plan.names.values())
+
+    def test_what_library_code_made_has_the_name_that_refers_to_it(self):
+        model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 8))
+        for _, parameter in model.named_parameters():
+            parameter.compute()
+        x = big(70, 64)
+        doubled = tfr.jit(lambda x: x * 2)(x)
+        plan = tfr.explain(model(doubled))
+        names = {plan.name_of(slot) for slot in range(plan.leaves)}
+        assert {"doubled", "model[0].weight", "model[0].bias", "model[2].bias"} <= names
+        assert "doubled" in {
+            box.title for box in model(doubled).visualize(stage="plan").diagram.boxes
+        }
+
+    def test_what_a_recorded_function_gave_and_nobody_refers_to_has_no_line(self):
+        x = big(64, 65)
+        given = explained(tfr.sin(tfr.jit(lambda x: x * 2)(x)))
+        assert given.name_of(0) == "data"
+
+    @pytest.mark.parametrize("stage", ["core", "simplify", "fuse", "order", "memory"])
+    def test_every_stage_speaks_the_same_names(self, stage):
+        x = tfr.asarray(array(120, 121))
+        wave = tfr.sin(x) * 3
+        text = wave.explain(until=stage)
+        assert "wave" in text
+        assert "(x)" in text or "(3, x)" in text
+        assert "%" not in text
+        assert "sin@test_naming.py:" in text or stage in ("order", "memory")
+
+    def test_hints_of_closed_boxes_are_formulas(self):
+        a = tfr.asarray(array(130, 110))
+        b = tfr.exp(a) * 2
+        for stage in (None, "plan"):
+            hints = [box.hint for box in b.visualize(stage=stage, collapse=True).diagram.boxes]
+            assert any("b = " in hint and "a)" in hint for hint in hints)
+            assert "%" not in "".join(hints)
 
     def test_formulas_and_diagrams_have_them_too(self):
         a = tfr.asarray(array(120, 110))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.notebook.diagrams.diagram import Box, Diagram, Frame, Look, Wire, wires_of
 from tensorframe.notebook.diagrams.stacks import stack
+from tensorframe.notebook.formulas import formulas_of
 from tensorframe.notebook.steps import headline_figures, titled
 from tensorframe.notebook.wording import WIRE, call_text, names_of, size_text
 from tensorframe.schedule.naming import number_text
@@ -158,7 +159,7 @@ def _closed_box(drawing: _Drawing, step: Step, name: str, look: Look, title: str
         text = _operation(drawing, step, ops[0])
         lines, note = (ops[0].op.name, text) if text else lines, ""
     if len(ops) <= _MOST_LISTED:
-        hint = f"{hint}\n\n{step.region}"
+        hint = "\n".join([hint, "", *formulas_of(drawing.plan, step)])
     return Box(
         name,
         look,

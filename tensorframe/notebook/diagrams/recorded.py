@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tensorframe.frontend.scope import names_in_scope
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
@@ -21,7 +22,7 @@ from tensorframe.notebook.wording import (
     size_text,
 )
 from tensorframe.schedule.capture import is_leaf
-from tensorframe.schedule.naming import number_text, variable_names
+from tensorframe.schedule.naming import node_names, number_text, op_text, variable_names
 from tensorframe.schedule.plan import human_bytes, is_library
 from tensorframe.site import describe
 
@@ -32,16 +33,20 @@ Run = list[Node]
 
 def diagram_of_nodes(roots: Sequence[Node], stage: str, collapse: bool | None) -> Diagram:
     """Return the graph that `roots` need. `collapse` closes runs of ops; None does so where there are many."""
-    nodes = [node for node in reachable(roots) if not is_constant(node) or node in roots]
+    everything = reachable(roots)
+    nodes = [node for node in everything if not is_constant(node) or node in roots]
     inputs = {node: _tensors(node) for node in nodes}
     ops = sum(not is_leaf(node) for node in nodes)
     closed = ops > MOST_OPEN if collapse is None else collapse
     runs = _runs(nodes, inputs, set(roots)) if closed else [[node] for node in nodes]
     diagram = Diagram("")
     box_of: dict[Node, str] = {}
-    variables = variable_names(nodes, [inputs[node] for node in nodes])
+    scope = names_in_scope()
+    variables = {node: scope[node] for node in nodes if node in scope}
+    variables |= variable_names(nodes, [inputs[node] for node in nodes])
+    names = node_names(everything) | variables
     for run in runs:
-        box = _box(run, variables)
+        box = _box(run, variables, names)
         box_of.update(dict.fromkeys(run, box.name))
         diagram.boxes.append(box)
     users: dict[Node, dict[str, None]] = {node: {} for node in nodes}
@@ -103,16 +108,16 @@ def _joins(node: Node) -> bool:
     return not (is_leaf(node) or is_library(kind) or kind is Kind.TRANSFER)
 
 
-def _box(run: Run, variables: Mapping[Node, str]) -> Box:
+def _box(run: Run, variables: Mapping[Node, str], names: Mapping[Node, str]) -> Box:
     node = run[-1]
     name = f"n{node.serial}"
     device = str(node.device)
     if run[1:]:
-        hint = "\n".join(map(repr, run))
+        hint = "\n".join([op_text(node, names) for node in run])
         lines = names_of(node.op.name for node in run)
         return Box(name, Look.OP, f"{len(run)} ops", device, lines, hint=hint, ops=len(run))
     look = look_of(node)
-    hint = _hint(node)
+    hint = _hint(node, names)
     if look is Look.INPUT:
         return Box(name, look, variables.get(node) or _input_title(node), device, hint=hint)
     if look is Look.TRANSFER:
@@ -144,8 +149,8 @@ def _input_title(node: Node) -> str:
     return "input" if node.op.kind is Kind.SOURCE else f"{node.op.name}, computed"
 
 
-def _hint(node: Node) -> str:
+def _hint(node: Node, names: Mapping[Node, str]) -> str:
     where = describe(node.site)
     bytes_text = human_bytes(node.nbytes)
-    lines = [repr(node), f"{bytes_text} on {node.device}"]
+    lines = [op_text(node, names), f"{bytes_text} on {node.device}"]
     return "\n".join([*lines, f"recorded at {where}"] if where else lines)

@@ -10,7 +10,8 @@ from tensorframe.notebook.diagrams.diagram import Box, Diagram, Look, Wire
 from tensorframe.notebook.wording import TIMES
 
 _FEWEST = 6  # of fewer, each is seen by itself
-_NUMBER = re.compile(r"^\d+ · |^%\d+ ")  # of a step, or a value: what equal ones differ in
+# of a step, the op and line of a value without a name, and which of its name it is: what equal ones differ in
+_NUMBER = re.compile(r"^\d+ · |^\S+@\S+ |(?<=\w)\.\d+(?= )")
 
 
 def stack(diagram: Diagram) -> Diagram:
