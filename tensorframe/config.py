@@ -91,7 +91,7 @@ class Options:
         "", "Directory for compiled kernels; empty for tensorframe/kernels in the user's cache."
     )
     cache_bytes: int = _option(
-        512 << 20, "Bytes of compiled kernels kept on disk, those used last; 0 keeps none."
+        512 << 20, "Bytes of compiled kernels cached on disk, those used last; 0 caches none."
     )
     load_bytes: int = _option(
         0,

@@ -42,7 +42,7 @@ def caller() -> int:
 
 
 def is_interrupted_here() -> bool:
-    """Whether this is the thread that is told of Ctrl-C; all others never are, and need not run at the end."""
+    """Whether this is the thread that receives Ctrl-C; all others never are, and need not run at the end."""
     return current_thread() is main_thread() and not _End.is_near
 
 

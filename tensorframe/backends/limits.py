@@ -1,4 +1,4 @@
-"""Limits: how fast a device copies and multiplies at best, as `tfr.calibrate()` measured it, kept on disk.
+"""Limits: how fast a device copies and multiplies at best, as `tfr.calibrate()` measured it, cached on disk.
 
 A file per device lies beside the compiled kernels. It is found by what the device, its driver and the processor are
 called, so another driver or another machine on the same disk is measured anew. As with kernels, nothing here ever

@@ -105,7 +105,7 @@ def _stray(name: str, devices: tuple[DeviceInfo, ...]) -> str:
 
 
 def forget(backend: Backend) -> None:
-    """Have a backend asked again the next time."""
+    """Have a backend probed again the next time."""
     _answers.pop(backend, None)
 
 

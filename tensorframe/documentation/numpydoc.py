@@ -50,7 +50,7 @@ def with_sections(path: str, docstring: str) -> str:
 
 
 def resolved(path: str) -> Any:
-    """Return what has a full public name; modules and functions of one name are told apart by what is exported."""
+    """Return what has a full public name; modules and functions of one name are distinguished by what is exported."""
     import tensorframe
 
     return reduce(getattr, path.split(".")[1:], tensorframe)

@@ -1,4 +1,4 @@
-"""The compiled kernels that are kept on disk, so that the next process compiles nothing."""
+"""The compiled kernels that are cached on disk, so that the next process compiles nothing."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _findings(probes: tuple[Found, ...], extensions: tuple[Listed, ...]) -> Iter
             yield _only_software(probe)
     problem = cache.info().problem
     if problem is not None:
-        yield Finding("kernels", f"none are kept on disk: {problem}", ())
+        yield Finding("kernels", f"none are cached on disk: {problem}", ())
 
 
 def _environment() -> Iterator[Finding]:

@@ -18,7 +18,7 @@ Output: TypeAlias = Tensor | Array | tuple[Tensor | Array, ...] | None
 def delivered(op: str, result: Tensor, out: Output) -> Tensor:
     """Return the result of `op`, or what the user gave as `out=`, which holds the result from now on.
 
-    That is an array where the user gave one; checkers are told of the tensor that it is without.
+    That is an array where the user gave one; type checkers see the tensor that it is without.
     """
     target = target_of(op, out)
     if target is not None:

@@ -1,4 +1,4 @@
-"""Growth: a loop that only records is told, once for each line, while there is time to do something about it.
+"""Growth: a loop that only records warns, once for each line, while there is time to do something about it.
 
 A running total that nobody reads keeps every operation since the program began: memory grows, and the evaluation that
 comes at last plans all of them. Looking for such graphs costs next to nothing: one node in thousands is looked at, and
@@ -23,7 +23,7 @@ Line = tuple[str, int]  # file and number
 
 # Of so many nodes, one is looked at. A prime: loops record a few nodes in each turn, and all of these have theirs.
 EVERY: Final = 10_007
-# Pending nodes from which a graph is told of, if one line has recorded many of them. Planning these takes seconds.
+# Pending nodes from which a graph is warned of, if one line recorded many of them. Planning these takes seconds.
 _LARGE = 1 << 17
 _OF_A_LOOP = 1 << 9
 

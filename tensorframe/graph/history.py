@@ -1,6 +1,6 @@
 """History: the inputs of nodes that are computed while a gradient is being recorded.
 
-A computed node lets go of its inputs. Inside a differentiated function values may be looked at, printed or branched on,
+A computed node drops its inputs. Inside a differentiated function values may be looked at, printed or branched on,
 and the way from the result back to the arguments must not end there.
 """
 

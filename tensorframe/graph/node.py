@@ -109,7 +109,7 @@ class Node:
             ticks.tick(self)
 
     def settle(self, storage: Any) -> None:
-        """Keep the computed result and let go of the inputs, which a gradient that is being recorded keeps.
+        """Store the computed result and drop the inputs, which a gradient that is being recorded references.
 
         The order matters to other threads: whoever reads `inputs` first and `storage` second sees either the
         recipe or the result, never neither.

@@ -32,12 +32,12 @@ from tensorframe.kernel.spaces.gather import with_bounds_checks
 from tensorframe.machine import HOST
 
 # Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly. Where there
-# are plenty they are more, since where a share begins nothing has been fetched ahead.
+# are plenty they are more, since where a share begins nothing has been prefetched.
 _SHARE, _MOST_SHARED, _SHARES = 1 << 15, 1 << 17, 64
 # Elements of a chunk that gives one partial result, or one for each of its columns.
 _CHUNK = HOST.row
 _COLUMN_CHUNK = 1 << 18
-# Columns that advance together: the more of each row is read on, the more the processor fetches ahead, as long as their
+# Columns that advance together: the more of each row is read on, the more the processor prefetches, as long as their
 # accumulators stay in the nearest cache; but several passes, and threads, need blocks.
 _COLUMNS = 1024
 # Bytes of an output that are made before they are streamed: with more, the processor does nothing else meanwhile.

@@ -21,7 +21,7 @@ _SAID = 5  # names of what is in one bar
 
 @dataclass(slots=True)
 class Bar:
-    """Slices of one kind that lie too near each other to be told apart."""
+    """Slices of one kind that lie too near each other to be distinguished."""
 
     first: Slice
     began: int

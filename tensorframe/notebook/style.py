@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from tensorframe.graph.device import Device
 
-# Okabe and Ito's palette, which the colour-blind can tell apart, without its black and its yellow
+# Okabe and Ito's palette, which the colour-blind can distinguish, without its black and its yellow
 HUES = {
     "cpu": "#0072B2",
     "numpy": "#56B4E9",

@@ -32,7 +32,7 @@ WIDTH, LABELS = 900.0, 132.0  # of the picture, and what of it lane names take
 _LANE, _GAP, _STRIP = 20.0, 6.0, 5.0
 _AXIS = 22.0
 _LEAST = 0.7  # narrower slices could not be seen
-_APART = 0.6  # nearer ones cannot be told apart
+_APART = 0.6  # nearer ones cannot be distinguished
 _FONT = 'font-family="system-ui,-apple-system,Segoe UI,Roboto,sans-serif" font-size="11" fill="currentColor"'
 
 # a colour that words and lines have on light and on dark pages, where these cannot lend theirs

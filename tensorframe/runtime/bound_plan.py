@@ -100,7 +100,7 @@ class BoundPlan:
         try:
             for index, action in enumerate(runner.actions):
                 self._bind(plan.steps[index], action)
-        except BaseException as error:  # told apart in explain, which always raises
+        except BaseException as error:  # distinguished in explain, which always raises
             explain(error, plan, index, recorded)
         self._calls: Calls | None = _prepared(plan, self._queue)
 
@@ -212,7 +212,7 @@ class BoundPlan:
                     if not stop.is_rest:
                         self._make(stop)
                     place = calls.run(stop.after)
-        except BaseException as error:  # told apart in explain, which always raises
+        except BaseException as error:  # distinguished in explain, which always raises
             explain(error, self._plan, step, self._recorded)
 
     def _shown(self) -> AbstractContextManager[Compute | None]:

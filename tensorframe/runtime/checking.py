@@ -21,7 +21,7 @@ def checking(perform: Perform) -> Perform:
             perform(_counted(actions, checks), slots, plan, recorded)
             try:
                 checks.settle()
-            except BaseException as error:  # told apart in explain, which always raises
+            except BaseException as error:  # distinguished in explain, which always raises
                 explain(error, plan, checks.step, recorded)
 
     return run

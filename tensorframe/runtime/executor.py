@@ -56,7 +56,7 @@ def run_alone(program: Program, leaves: list[Any], plan: Plan, recorded: Recorde
     """Return what a plan of one call gives: see `Runner.alone`."""
     try:
         (value,) = program(leaves, BLANK)
-    except BaseException as error:  # told apart in explain, which always raises
+    except BaseException as error:  # distinguished in explain, which always raises
         explain(error, plan, 0, recorded)
     return value
 
@@ -170,7 +170,7 @@ def _compiled(plan: Plan, index: int, step: Step, recorded: Recorded) -> Program
         return quiet(_mover(step, plan.slots[source].device))
     try:
         return backend_of(step.device).compile(step.region, step.device)
-    except BaseException as error:  # told apart in explain, which always raises
+    except BaseException as error:  # distinguished in explain, which always raises
         explain(error, plan, index, recorded)
 
 
@@ -230,7 +230,7 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
             del results  # or the next step would find its donors referred to
             for slot in frees:
                 slots[slot] = None
-    except BaseException as error:  # told apart in explain, which always raises
+    except BaseException as error:  # distinguished in explain, which always raises
         explain(error, plan, index, recorded)
 
 

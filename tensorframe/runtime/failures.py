@@ -1,4 +1,4 @@
-"""Failures: what the user is told when a step of a plan fails, runs out of memory, or is interrupted."""
+"""Failures: the errors that users get when a step of a plan fails, runs out of memory, or is interrupted."""
 
 from __future__ import annotations
 

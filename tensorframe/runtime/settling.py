@@ -40,7 +40,7 @@ def perform_and_settle(
             ]
             try:
                 settled = backend_of(device).settle(device, [slots[slot] for slot in outputs])
-            except BaseException as error:  # told apart in explain, which always raises
+            except BaseException as error:  # distinguished in explain, which always raises
                 step = provenance.step_of(str(getattr(error, "key", "")))
                 last = max([i for i, other in enumerate(plan.steps) if other.device is device])
                 explain(error, plan, last if step is None else step, recorded)

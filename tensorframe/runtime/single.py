@@ -140,7 +140,7 @@ def run_single(node: Node) -> bool | None:
             handles = handles[:1]
         try:
             (value,) = function(handles, BLANK)
-        except BaseException as error:  # told apart in explain, which always raises
+        except BaseException as error:  # distinguished in explain, which always raises
             explain(error, plan, 0, _Recorded(node))
     else:
         token = begin(SILENT)

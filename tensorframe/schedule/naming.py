@@ -131,7 +131,7 @@ def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dic
         for slot, site in zip(step.outputs, sites, strict=True):
             made = by_site.get(site)
             if slot in slots or made is None or sites.count(site) > 1:
-                continue  # which of several results the recorded op is, nobody knows any more
+                continue  # which of several results the recorded op is, is not known
             if (made.shape, made.dtype) == plan.slots[slot][:2]:
                 slots[slot] = labels[made]
     return slots

@@ -90,7 +90,7 @@ class TestErrors:
         assert "custom_gradient" in str(caught.value)
 
     def test_of_what_another_thread_has_computed(self):
-        """It has let go of its inputs: not a constant, whose gradient would be zero."""
+        """It has dropped its inputs: not a constant, whose gradient would be zero."""
 
         def function(x):
             y = tfr.sin(x)

@@ -73,6 +73,13 @@ PHRASES = {
     "side effects happen only while recording": r"\beverything else that it does, it does then\b",
     "an unknown name raises": r"\ba name that is wrong is told\b",
     "FAQ, not Questions": r"^# Questions\b",
+    "warns once, not told once": r"\btold once\b",
+    "evaluated again, not asked again": r"\basked again\b",
+    "drops, frees or releases, not lets go of": r"\blets? go of\b",
+    "sets a flag, not leaves a mark": r"\bleaves? a mark\b",
+    "cached, not kept on disk": r"\bkept on disk\b",
+    "distinguished, not told apart": r"\b(?:told|tells?) apart\b",
+    "prefetched, not fetched ahead": r"\bfetche[sd] ahead\b",
 }
 
 # Americans of the trade that British texts write as well, and titles of papers.

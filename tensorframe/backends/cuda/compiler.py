@@ -1,4 +1,4 @@
-"""Compiling kernels by NVRTC, kept on disk; CuPy's own options would flush small numbers to zero, and contract."""
+"""Compiling kernels by NVRTC, cached on disk; CuPy's own options would flush small numbers to zero, and contract."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class CudaQueue(Queue):
             self._staging = Staging(self.stream, pinned=pinned)
 
     def close(self) -> None:
-        """Let go of kernels, pinned memory and the stream: CuPy gives each back when nobody refers to it."""
+        """Release kernels, pinned memory and the stream: CuPy gives each back when nobody refers to it."""
         self._kernels.clear()
         self._staging = Staging(self.stream)
 

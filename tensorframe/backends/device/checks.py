@@ -1,4 +1,4 @@
-"""Checks of indices: kernels leave a mark where one is out of bounds, and a plan asks once, when it has run.
+"""Checks of indices: kernels set a flag where one is out of bounds, and a plan reads it once, when it has run.
 
 Asking means to wait for the device. What kernels read at such an index is the first element, so all of them may run
 until then; their results go nowhere. To say what is wrong, NumPy is given the indices again, and zeros for all else.

@@ -62,7 +62,7 @@ class Block:
         return type(self) is Block and all(self is not block for block in self._pool.lent.values())
 
     def lose(self) -> Any:
-        """Let go of the buffer, and return it: whoever wants it from now on is told that the device was closed."""
+        """Give up the buffer, and return it: a later use raises that the device was closed."""
         buffer = self.buffer
         del self.buffer
         return buffer
@@ -160,7 +160,7 @@ class Pool:
             self.lent.clear()
             self.statistics.in_use = self.statistics.pooled = 0
         for block, buffer in ours:
-            # what the user was given, or has given, is the user's to let go of
+            # what the user was given, or has given, is the user's to free
             if type(block) is Block and id(block) not in lent:
                 self._queue.release(buffer)
         pools.discard(self)

@@ -1,4 +1,4 @@
-"""Tuned kernels: what `tfr.autotune` found, kept on disk for each device and driver.
+"""Tuned kernels: what `tfr.autotune` found, cached on disk for each device and driver.
 
 As with what was measured of devices, nothing here fails: a file that cannot be read, or holds something else, is a
 device that was not tuned.

@@ -1,4 +1,4 @@
-"""The engine of compiled kernels: printed for LLVM, kept on disk as machine code, run by native threads."""
+"""The engine of compiled kernels: printed for LLVM, cached on disk as machine code, run by native threads."""
 
 from tensorframe.backends.llvm.engine import LlvmBackend
 

@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 from tensorframe.backends.llvm.target import is_in_one_piece, target_machine
 from tensorframe.forks import new_lock
 
-# A call lets go of the interpreter. Both arrays of slots are passed as bytes.
+# A call releases the interpreter's lock. Both arrays of slots are passed as bytes.
 PROTOTYPE = ctypes.CFUNCTYPE(
     None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_char_p
 )

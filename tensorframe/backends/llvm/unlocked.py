@@ -70,7 +70,7 @@ def _function(name: str) -> Callable[..., Any]:
         raise TypeError(f"llvmlite has another {ending}")
     if name in _LONG:
         return function  # type: ignore[no-any-return]
-    # To let go of the interpreter and take it again, a thread waits up to 5 ms for one that prints.
+    # To release the interpreter's lock and take it again, a thread waits up to 5 ms for one that prints.
     address = ctypes.cast(function, c_void_p).value
     return ctypes.PYFUNCTYPE(result, *arguments)(address)  # type: ignore[arg-type]
 

@@ -1,6 +1,6 @@
 """Threads: jobs shared out among a few workers and the caller, each taking the next that nobody has taken.
 
-Which thread does a job never changes its result: jobs are of fixed size and share nothing. NumPy lets go of the
+Which thread does a job never changes its result: jobs are of fixed size and share nothing. NumPy releases the
 interpreter while it works, so the threads do run side by side.
 """
 

@@ -196,7 +196,7 @@ class OpenClQueue(Queue):
             raise self._told(error) from error
 
     def close(self) -> None:
-        """Let go of kernels, queue and context: drivers count who refers to them."""
+        """Release kernels, queue and context: drivers count who refers to them."""
         self._kernels.clear()
         self._printed.clear()
         self._queue = self._context = self.native = None

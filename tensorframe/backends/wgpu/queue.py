@@ -184,7 +184,7 @@ class WgpuQueue(Queue):
         self._given_up.append(buffer)
 
     def _forget_given_up(self) -> None:
-        """Let go of what refers to borrowed buffers that nobody uses any more; they are their owners' to destroy."""
+        """Release what refers to borrowed buffers that nobody uses any more; they are their owners' to destroy."""
         while self._given_up:
             memory = self._given_up.popleft()
             memory.forget()

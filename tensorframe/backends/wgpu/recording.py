@@ -146,7 +146,7 @@ class Recording:
         self._filled = 0
 
     def close(self) -> None:
-        """Let go of everything: the device is about to be destroyed."""
+        """Release everything: the device is about to be destroyed."""
         self._commands.clear()
         self._arena = self._device = None
 

@@ -159,7 +159,7 @@ class Builder:
         return self.value(f"phi {kind} {_incoming(sources)}")
 
     def open_phi(self, kind: str) -> tuple[str, int]:
-        """Return a value whose sources are told later, and the line that it is written in."""
+        """Return a value whose sources follow later, and the line that it is written in."""
         return self.value(f"phi {kind} "), len(self.lines) - 1
 
     def close_phi(self, line: int, *sources: tuple[str, str]) -> None:

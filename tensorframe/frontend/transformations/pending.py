@@ -17,7 +17,7 @@ def gradient(self: Tensor, *tensors: Tensor) -> Any:
     """Return the gradient of this tensor, one real number that is not computed yet, for tensors that it depends on.
 
     Of one tensor a tensor, of several a tuple. GradientError if the graph between them is not there any more: what is
-    computed lets go of it. `tfr.grad` differentiates functions, inside of which values may be computed.
+    computed drops it. `tfr.grad` differentiates functions, inside of which values may be computed.
 
     >>> w = tfr.asarray([1.0, 2.0])
     >>> loss = tfr.sum(w * w)
@@ -43,9 +43,7 @@ def gradient(self: Tensor, *tensors: Tensor) -> Any:
     loss = checked_loss("gradient", self).node
     known = history.get() or {}
     if loss.storage is not None and loss not in known and loss not in targets:
-        raise _lost(
-            loss, "the tensor has been computed, and has let go of what it was computed from"
-        )
+        raise _lost(loss, "the tensor has been evaluated, and what it was computed from is freed")
     tape = linearize([loss], targets, known)
     used = {source for _, inputs in tape.order for source in inputs}
     for node in targets:

@@ -170,7 +170,7 @@ def acosh(x: Expr) -> Expr:
 
 
 def _log_of_sum_or_double(x: Expr, total: Expr, error: Expr) -> Expr:
-    """Return log(total + error), or log(2 x) for an x so large that they are not told apart; x may be infinite."""
+    """Return log(total + error), or log(2 x) for an x so large that they do not differ; x may be infinite."""
     bias = LAYOUTS[x.dtype].bias
     large, lift = x > 2.0 ** (bias // 2 - 1), bias // 4
     zero, lifted = literal(0.0, x.dtype), literal(lift + 1.0, x.dtype)

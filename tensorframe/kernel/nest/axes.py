@@ -11,7 +11,7 @@ from tensorframe.kernel.nest.body import Numbers
 
 
 class Axes:
-    """The size of each axis and the arrays' steps along it; neighbours that no array can tell apart are one loop."""
+    """The size of each axis and the arrays' steps along it; axes that are contiguous in every array are one loop."""
 
     def __init__(self, axes: Sequence[Sequence[int]], numbers: Numbers) -> None:
         merged: list[tuple[int, list[int]]] = []

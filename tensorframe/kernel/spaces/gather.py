@@ -1,6 +1,6 @@
 """Gathers: loads at positions that other operands give, with a note of those that are out of bounds.
 
-A kernel cannot raise. An index that is out of bounds reads element 0, and leaves a mark in a buffer that the caller
+A kernel cannot raise. An index that is out of bounds reads element 0, and sets a flag in a buffer that the caller
 looks at afterwards: where it finds one, it runs the region by what can raise errors.
 """
 
@@ -61,7 +61,7 @@ def _is_wide(number: ir.Expr) -> bool:
 
 
 def with_bounds_checks(statements: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-    """Return statements that stay within bounds, and leave a mark if they would not have done so."""
+    """Return statements that stay within bounds, and set a flag if they would not have done so."""
     roots, _ = expressions(statements)
     if not any(map(_is_place, in_order(roots, {}))):
         return statements

@@ -11,7 +11,7 @@ from tensorframe.kernel.nest.body import Numbers
 
 
 class Lines:
-    """Positions of elements by row and place on an axis; axes that no array can tell apart are one."""
+    """Positions of elements by row and place on an axis; axes that are contiguous in every array are one."""
 
     def __init__(
         self, shape: Shape, axis: int, strides: Sequence[Sequence[int]], numbers: Numbers
