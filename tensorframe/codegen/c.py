@@ -213,6 +213,11 @@ class _Printer(WideLoops):
             f"const {self.type(let.variable.dtype)} {let.variable.name} = {self.text(let.value)};"
         ]
 
+    def loop(self, loop: ir.Loop) -> list[str]:
+        """Return a loop, which compilers leave as it is if it says so."""
+        lines = super().loop(loop)
+        return ["#pragma unroll 1", *lines] if loop.rolled else lines
+
     def head(self, loop: ir.Loop) -> str:
         """Return what a loop begins with, up to its brace."""
         kind, name = self.type(loop.index.dtype), loop.index.name

@@ -17,14 +17,16 @@ ROWS, LENGTH = 4096, 1024
 class Program:
     """An expression of matrices of `dtypes`; `contiguous` says that it does nothing but read and write side by side.
 
-    `rows` says that it takes in rows of float32, whose sums are mostly of float32.
+    `rows` says that it takes in rows of float32, whose sums are mostly of float32. Each kernel has at most so many
+    `barriers`.
     """
 
     expression: Callable[..., tfr.Tensor]
     dtypes: tuple[str, ...] = ("float32",)
     contiguous: bool = False
     rows: bool = False
-    shape: tuple[int, int] = (ROWS, LENGTH)
+    shape: tuple[int, ...] = (ROWS, LENGTH)
+    barriers: int = 4
 
 
 def _w1(a: tfr.Tensor, b: tfr.Tensor) -> tfr.Tensor:
@@ -38,6 +40,7 @@ def _layer_norm(x: tfr.Tensor) -> tfr.Tensor:
 
 TWO = ("float32", "float32")
 LONG = (512, 8192)  # rows for all threads of a group each
+SMALL, BLOCKS = (1000, 8, 8), (100, 100)  # matrices in one launch, and in several blocks of columns
 PROGRAMS = {
     "add": Program(lambda a, b: a + b, TWO, contiguous=True),
     "scale": Program(lambda a: a * 2 + 1, contiguous=True),
@@ -64,6 +67,12 @@ PROGRAMS = {
     "take rows": Program(lambda a, i: tfr.take(a, i[:, 0], axis=0), ("float32", "int32")),
     "matmul": Program(lambda a, b: a @ b, TWO, shape=(512, 512)),
     "sort of rows": Program(lambda a: tfr.sort(a, axis=1)),
+    "cholesky": Program(tfr.linalg.cholesky, shape=BLOCKS),
+    "cholesky of small matrices": Program(tfr.linalg.cholesky, shape=SMALL),
+    # for each column two reductions, and threads that wait for others' rows
+    "solve": Program(tfr.linalg.solve, TWO, shape=BLOCKS, barriers=8),
+    "solve of small matrices": Program(tfr.linalg.solve, TWO, shape=SMALL, barriers=8),
+    "qr": Program(lambda a: tfr.linalg.qr(a).Q, shape=BLOCKS, barriers=8),
 }
 
 

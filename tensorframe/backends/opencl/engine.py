@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -11,13 +10,11 @@ from typing import Any
 
 from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
-from tensorframe.backends.device.factorisation import FACTORISATIONS
 from tensorframe.backends.device.foreign import Memory
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.opencl.pocl import name_processor
-from tensorframe.dtypes import ANY, SMALL, DType, complex128, float64
+from tensorframe.dtypes import ANY, SMALL, complex128, float64
 from tensorframe.graph.device import Device
-from tensorframe.graph.op import Op
 
 
 class OpenClBackend(KernelBackend):
@@ -69,13 +66,6 @@ class OpenClBackend(KernelBackend):
         from tensorframe.backends.opencl.queue import OpenClQueue
 
         return OpenClQueue(_devices()[device.index])
-
-    def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
-        """Leave factorisations to the cpu.
-
-        PoCL has threads run loops that end before they begin: blocks of few columns are written beyond their end.
-        """
-        return op not in FACTORISATIONS and super().supports(op, operands, result, device)
 
     def memory_of(self, obj: Any) -> Memory | None:
         """Return what is known of a buffer or array of PyOpenCL's; None if it is neither."""

@@ -50,7 +50,8 @@ class Loop:
     The iterations of a `parallel` loop may run in any order, and at once. One that is `long` runs often enough for a
     compiler to compute hundreds of them together. One that is `packed` sets many variables alike, from what lies side
     by side: a compiler puts these into vectors (superword-level parallelism). Of one with a `width`, a thread may run
-    so many neighbours, and read and write what they have side by side in memory with one access.
+    so many neighbours, and read and write what they have side by side in memory with one access. One that is `rolled`
+    is not worth the registers that unrolling takes.
     """
 
     index: Index
@@ -62,6 +63,7 @@ class Loop:
     long: bool = False
     packed: bool = False
     width: int = 1
+    rolled: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

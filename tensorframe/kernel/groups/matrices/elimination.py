@@ -35,7 +35,8 @@ class Elements(Protocol):
 class Columns:
     """What a group eliminates: `count` columns of so many rows, of which each has `width` elements.
 
-    A pivot's row is noted at `pivot` of `pivots`. `refuses` has pivots that are zero marked.
+    A pivot's row is noted at `pivot` of `pivots`. `refuses` has pivots that are zero marked; `is_shared` says that the
+    group has all elements in its memory.
     """
 
     step: Step
@@ -48,6 +49,7 @@ class Columns:
     pivots: ir.Buffer
     pivot: ir.Expr
     refuses: bool
+    is_shared: bool = False
 
     @property
     def memory(self) -> tuple[ir.Buffer, ir.Buffer]:
@@ -57,7 +59,8 @@ class Columns:
 
 def eliminated(columns: Columns) -> ir.Statement:
     """Return the loop over columns."""
-    body = (*_search(columns), *_exchange(columns), *_eliminate(columns))
+    search = _search_by_all if columns.is_shared else _search
+    body = (*search(columns), *_exchange(columns), *_eliminate(columns))
     return ir.Loop(_COLUMN, ZERO, columns.count, body)
 
 
@@ -65,23 +68,35 @@ def _place() -> ir.Variable:
     return ir.variable("place", uint32)
 
 
+def _best(columns: Columns) -> tuple[ir.Variable, Statements, ir.Statement]:
+    """Return the largest element so far, how a search for it begins, and how an element is compared to it."""
+    best, size = [ir.variable(name, columns.dtype) for name in ("best", "magnitude")]
+    column, row = [ir.apply("from_index", index, dtype=uint32) for index in (_COLUMN, _ROW)]
+    larger = (ir.Set(_place(), row), ir.Set(best, size))
+    seen = (
+        ir.Set(size, abs(columns.elements.load(columns.matrix, _ROW, _COLUMN))),
+        ir.If(size > best, larger),
+    )
+    # where all are NaN, the first one stays the pivot
+    begin = (ir.Set(best, ir.literal(-1, columns.dtype)), ir.Set(_place(), column))
+    return best, begin, ir.If(_ROW >= _COLUMN, seen)
+
+
+def _search_by_all(columns: Columns) -> Statements:
+    """Return how each thread looks through a column for itself: nobody waits for the few rows of shared memory."""
+    _, begin, seen = _best(columns)
+    return (*begin, ir.Loop(_ROW, ZERO, columns.rows, (seen,)))
+
+
 def _search(columns: Columns) -> Statements:
     """Return how all threads learn where a column's largest element is: the first of them, if there are more."""
-    step, dtype, place = columns.step, columns.dtype, _place()
-    best, own, other, size = [
-        ir.variable(name, dtype) for name in ("best", "own", "other", "magnitude")
-    ]
+    step, place = columns.step, _place()
+    best, begin, seen = _best(columns)
+    own, other = [ir.variable(name, columns.dtype) for name in ("own", "other")]
     elsewhere = ir.variable("elsewhere", uint32)
-    row = ir.apply("from_index", _ROW, dtype=uint32)
-    larger = (
-        ir.Set(size, abs(columns.elements.load(columns.matrix, _ROW, _COLUMN))),
-        ir.If(size > best, (ir.Set(place, row), ir.Set(best, size))),
-    )
     return (
-        ir.Set(best, ir.literal(-1, dtype)),
-        # where all are NaN, the first one stays the pivot
-        ir.Set(place, ir.apply("from_index", _COLUMN, dtype=uint32)),
-        step.by_lanes(_ROW, columns.rows, [ir.If(_ROW >= _COLUMN, larger)]),
+        *begin,
+        step.by_lanes(_ROW, columns.rows, [seen]),
         ir.Set(own, best),
         ir.Combine(best, other, where(other > best, other, best)),
         ir.Set(place, where(equal(own, best), place, _NOWHERE)),
@@ -90,7 +105,7 @@ def _search(columns: Columns) -> Statements:
 
 
 def _exchange(columns: Columns) -> Statements:
-    """Return how the threads that own the pivot's row and the upper one exchange them."""
+    """Return how the threads that own the pivot's row and the upper one exchange them, and one notes the pivot."""
     step, matrix, elements = columns.step, columns.matrix, columns.elements
     chosen, upper = columns.memory
     chosen_row = ir.apply("to_index", _place(), dtype=ir.INDEX)
@@ -103,9 +118,19 @@ def _exchange(columns: Columns) -> Statements:
         write = elements.store(matrix, row, _INNER, ir.load(others, _INNER))
         for statements, statement in ((reads, read), (writes, write)):
             along = ir.Loop(_INNER, ZERO, columns.width, (statement,))
-            statements.append(step.by_lanes(_LANE, step.lanes, [ir.If(owner, (along,))]))
-    noted = ir.If(equal(_LANE, 0), (ir.Store(columns.pivots, columns.pivot + _COLUMN, _place()),))
-    return (*reads, ir.Barrier(), *writes, step.by_lanes(_LANE, step.lanes, [noted]))
+            statements.append(ir.If(owner, (along,)))
+    writes.append(
+        ir.If(equal(_LANE, 0), (ir.Store(columns.pivots, columns.pivot + _COLUMN, _place()),))
+    )
+    if columns.refuses:
+        is_zero = equal(ir.load(chosen, _COLUMN), 0)
+        writes.append(ir.If(both(is_zero, equal(_LANE, 0)), (mark(),)))
+    return (
+        step.by_lanes(_LANE, step.lanes, reads),
+        ir.Barrier(),
+        step.by_lanes(_LANE, step.lanes, writes),
+        ir.Barrier(),
+    )
 
 
 def _eliminate(columns: Columns) -> Statements:
@@ -121,10 +146,4 @@ def _eliminate(columns: Columns) -> Statements:
         elements.store(matrix, _ROW, _COLUMN, factor),
         ir.Loop(_INNER, _COLUMN + 1, columns.width, (elements.store(matrix, _ROW, _INNER, less),)),
     )
-    refused = ir.If(both(equal(pivot, 0), equal(_LANE, 0)), (mark(),))
-    return (
-        ir.Barrier(),
-        *([step.by_lanes(_LANE, step.lanes, [refused])] if columns.refuses else []),
-        step.by_lanes(_ROW, columns.rows, [ir.If(_ROW > _COLUMN, below)]),
-        ir.Barrier(),
-    )
+    return (step.by_lanes(_ROW, columns.rows, [ir.If(_ROW > _COLUMN, below)]), ir.Barrier())

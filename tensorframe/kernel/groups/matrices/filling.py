@@ -38,16 +38,17 @@ class Operands:
     def __init__(
         self, dtype: DType, stack: Shape, sources: Sequence[Source], *, lower: bool = False
     ) -> None:
-        self._dtype, self._stack, self._sources, self._lower = dtype, stack, sources, lower
+        self._stack, self._sources = _coalesced(stack, sources)
+        self._dtype, self._lower = dtype, lower
         self.width = sum([source.columns for source in sources])
         self.numbers: dict[str, int] = {
-            f"stack{axis}_": size for axis, size in enumerate(stack[1:], start=1)
+            f"stack{axis}_": size for axis, size in enumerate(self._stack[1:], start=1)
         }
 
     def element(self, step: Step, matrix: ir.Expr, row: ir.Expr, column: ir.Expr) -> ir.Expr:
         """Return an element; a launch of the step has `numbers` among its own."""
         sizes = [step.size(f"stack{axis}_") for axis in range(1, len(self._stack))]
-        places = digits(matrix, [ZERO, *sizes]) if self._stack else []
+        places = digits(matrix, [ZERO, *sizes])
         value: ir.Expr | None = None
         begin = 0
         for number, source in enumerate(self._sources):
@@ -73,13 +74,37 @@ class Operands:
         if source.first:
             position = self._number(step, f"origin{number}_", source.first)
         for axis, (place, stride) in enumerate(zip(places, source.strides, strict=True)):
-            if stride:
-                position = position + place * self._number(step, f"step{number}_{axis}_", stride)
+            position = position + place * self._number(step, f"step{number}_{axis}_", stride)
         return ir.load(as_input(source.buffer), position)
 
     def _number(self, step: Step, name: str, value: int) -> ir.Expr:
         self.numbers[name] = value
         return step.size(name)
+
+
+def _coalesced(stack: Shape, sources: Sequence[Source]) -> tuple[Shape, Sequence[Source]]:
+    """Return the same stack with as few axes as there can be, but one: kernels of one text are compiled once."""
+    sizes: list[int] = [1]
+    steps: list[list[int]] = [[0] for _ in sources]
+    for axis, size in enumerate(stack):
+        if size == 1:
+            continue
+        own = [source.strides[axis] if source.buffer else 0 for source in sources]
+        if sizes[-1] == 1 or all(
+            last[-1] == step * size for last, step in zip(steps, own, strict=True)
+        ):
+            sizes[-1] *= size
+            for last, step in zip(steps, own, strict=True):
+                last[-1] = step
+        else:
+            sizes.append(size)
+            for last, step in zip(steps, own, strict=True):
+                last.append(step)
+    placed = [
+        Source(source.columns, source.buffer, (*own, *source.strides[-2:]), source.first)
+        for source, own in zip(sources, steps, strict=True)
+    ]
+    return tuple(sizes), placed
 
 
 def filling_launch(

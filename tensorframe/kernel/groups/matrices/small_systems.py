@@ -96,6 +96,7 @@ def small_launch(system: System, result: ir.Buffer, *, solves: bool) -> Launch:
         pivots=pivots,
         pivot=ZERO,
         refuses=solves,
+        is_shared=True,
     )
     row, column = digits(_FILL, [ZERO, width])
     taken = system.operands.element(step, _GROUP, row, column)

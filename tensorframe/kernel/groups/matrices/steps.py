@@ -8,6 +8,7 @@ from enum import Enum
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.order import divided
 from tensorframe.kernel.ir.loops import ZERO
 from tensorframe.kernel.nest.assemble import Launch, assembled
 from tensorframe.kernel.nest.body import Numbers
@@ -96,12 +97,22 @@ class Step:
             self._sizes[name] = self._numbers.take(0, name)
         return self._sizes[name]
 
-    def by_lanes(
-        self, index: ir.Index, count: ir.Expr | int, body: Statements, start: ir.Expr = ZERO
-    ) -> ir.Statement:
-        """Return the loop whose iterations the threads of a group share."""
-        stop = ir.literal(count, ir.INDEX) if isinstance(count, int) else count
-        return ir.Loop(index, start, stop, tuple(body), over=ir.ParallelAxis.LANES)
+    def by_lanes(self, index: ir.Index, count: ir.Expr | int, body: Statements) -> ir.Statement:
+        """Return the loop whose iterations the threads of a group share.
+
+        All threads begin each round of it, and those beyond `count` do nothing in the last: PoCL has threads run loops
+        that end before they begin, where their number is known to the launch alone and barriers are around them.
+        """
+        lanes, inside = self.lanes, tuple(body)
+        if isinstance(count, int):
+            stop: ir.Expr = ir.literal(-(-count // lanes) * lanes, ir.INDEX)
+            guarded = count % lanes > 0
+        else:
+            stop, guarded = divided(count, lanes) * lanes, True
+        if guarded:
+            last = ir.literal(count, ir.INDEX) if isinstance(count, int) else count
+            inside = (ir.If(index < last, inside),)
+        return ir.Loop(index, ZERO, stop, inside, over=ir.ParallelAxis.LANES, rolled=True)
 
     def written(self, shared: Mapping[ir.Buffer, int], group: ir.Index, body: Statements) -> Step:
         """Give the kernel its statements for each group; `shared` is its memory, in elements."""
