@@ -118,6 +118,12 @@ CASES = {
     "random numbers": lambda **_: tfr.random.uniform((ROWS, COLUMNS), key=tfr.random.key(1)),
     "permutation": lambda **_: tfr.random.permutation(1 << 19, key=tfr.random.key(2)),
     "convolution": lambda image, kernel, **_: tfr.nn.functional.conv2d(image, kernel, padding=1),
+    "convolution of half precision": lambda image, kernel, **_: tfr.nn.functional.conv2d(
+        image.astype("float16"), kernel.astype("float16"), padding=1
+    ),
+    "convolution's gradient by the kernel": lambda image, kernel, **_: tfr.grad(
+        lambda w: tfr.sum(tfr.nn.functional.conv2d(image, w, padding=1) ** 2)
+    )(kernel),
     "pooling": lambda image, **_: tfr.nn.functional.max_pool2d(image, 2),
     "cast": lambda x, **_: x.astype("float64"),
 }

@@ -47,6 +47,8 @@ FEW = [
     "index_add",
     "tile",
     "gradient",
+    "convolution of half precision",
+    "convolution's gradient by the kernel",
 ]
 # what kernels of devices do not do in place
 ON_DEVICES = {
