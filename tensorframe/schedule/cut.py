@@ -94,11 +94,15 @@ class Cut:
         return self.passes[self.taken.get(anchor, anchor)]
 
     def seams(self) -> list[Interval]:
-        """Return places of the cut at which tiled values are joined, and that tiles meet which are unlike the others.
+        """Return places of the cut at which tiled values end or are joined: tiles there are unlike the others.
 
         Where such values are looked at with a shift, they are not there to the place: tiles beside them count, too.
         """
         places = []
+        for node, way in map(self.anchored, self.anchors()):
+            last = ceil(node.shape[way.axis] / way.rate) - 1
+            if 0 <= last < self.places - 1:  # shorter than what is cut
+                places.append((max(last - 1, 0), last))
         for node, way in self.tiled.items():
             if node.op is CONCAT and node.attrs[0] == way.axis and _inputs(node):
                 end = 0

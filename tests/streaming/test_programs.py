@@ -4,7 +4,8 @@ import pytest
 
 from tests.streaming.programs import OBJECTS, peaks_of, run
 
-SEEDS = range(30)
+# 943: a result that is shorter than what is cut ends in a tile that takes more than the others
+SEEDS = [*range(30), 943]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
