@@ -48,7 +48,7 @@ def main() -> None:
         with lab(CELLS, theme=theme, width=1000, height=4000) as page:
             for name, place in PICTURES.items():
                 screenshot(page, IMAGES / f"plan-{name}-{theme}.png", place, place)
-            cell(page, PICTURES["large"]).get_by_text("fit").click()
+            cell(page, PICTURES["large"]).get_by_title("fit", exact=True).click()
             screenshot(
                 page, IMAGES / f"plan-overview-{theme}.png", PICTURES["large"], PICTURES["large"]
             )
