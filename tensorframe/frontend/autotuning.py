@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -31,6 +32,8 @@ __all__ = ["Autotuning", "autotune"]
 
 # runs of one way, of which the fastest counts, and steps from one way to a better one beside it
 _RUNS, _ROUNDS = 5, 3
+# turns in which the best and the way that a kernel had run once more: what chance chose is no faster then
+_TURNS = 3
 # the part of the time that another way has to save at least: less is chance
 _GAIN = 0.03
 
@@ -88,6 +91,8 @@ def autotune(expression: Any, *arguments: Any) -> Autotuning:
     `expression` is a tensor, a container of some, or a function, which is called with `arguments`. On devices of
     OpenCL, WebGPU and CUDA each kernel is timed as it is, and in other ways: matrix products with other tiles,
     reductions by rows, by columns or in parts, and all of them with other numbers of threads and of elements for each.
+    Convolutions are products there, and attention two with the softmax between them. The best and the way that a
+    kernel had run once more by turns, and chance is left out.
     From then on kernels of these ops, dtypes and layouts, and of sizes like these, run in the best way, in later
     processes too, until the driver is another one. No bit of a result changes. It takes seconds for each kernel, and
     nothing is ever tried without being asked for. Products that libraries make (on the cpu, on CUDA), scans and sorting
@@ -169,8 +174,19 @@ def _tune(
         # no way changes a bit; a driver that cuts loops short does
         return _seconds(run, queue) if values(run()) == expected else inf
 
+    def by_turns(ways: dict[str, Any], name: str, pair: Sequence[Any]) -> list[float]:
+        runs = [_with(ways, name, way, made) for way in pair]
+        times = [
+            [
+                _with(ways, name, way, partial(_seconds, run, queue))
+                for way, run in zip(pair, runs, strict=True)
+            ]
+            for _ in range(_TURNS)
+        ]
+        return [min(own) for own in zip(*times, strict=True)]
+
     tuned = [
-        _best(name, facts, step.device, seconds)
+        _best(name, facts, step.device, seconds, by_turns)
         for name, facts in asked.items()
         if name not in done
     ]
@@ -181,9 +197,15 @@ def _tune(
     return tuned
 
 
-def _best(name: str, asked: Asked, device: Device, seconds: Callable[[], float]) -> TunedKernel:
+def _best(
+    name: str,
+    asked: Asked,
+    device: Device,
+    seconds: Callable[[], float],
+    by_turns: Callable[[dict[str, Any], str, Sequence[Any]], list[float]],
+) -> TunedKernel:
     """Return what came of one kernel: from the way that it has, to the best beside it, as long as that helps."""
-    best = asked.best.get(name, asked.default)
+    begun = best = asked.best.get(name, asked.default)
     before = fastest = seconds()
     tried = {best}
     for _ in range(_ROUNDS):
@@ -191,11 +213,15 @@ def _best(name: str, asked: Asked, device: Device, seconds: Callable[[], float])
         tried.update(around)
         improved = False
         for way in around:
-            time = _with(asked.best, name, way, seconds)
+            time = _timed(asked.best, name, way, seconds)
             if time < fastest * (1 - _GAIN):
                 best, fastest, improved = way, time, True
         if not improved:
             break
+    if best != begun:
+        before, fastest = by_turns(asked.best, name, (begun, best))
+        if fastest >= before * (1 - _GAIN):
+            best, fastest = begun, before
     asked.best.pop(name, None)
     if best != asked.default:
         asked.best[name] = best  # after those that were found before
@@ -203,14 +229,20 @@ def _best(name: str, asked: Asked, device: Device, seconds: Callable[[], float])
     return made(name, device, before, fastest, len(tried) - 1)
 
 
-def _with(ways: dict[str, Any], name: str, way: Any, seconds: Callable[[], float]) -> float:
+def _timed(ways: dict[str, Any], name: str, way: Any, seconds: Callable[[], float]) -> float:
     """Return how long a kernel takes in some way; for ever, where the device does not take it."""
+    try:
+        return float(_with(ways, name, way, seconds))
+    except (KernelError, MemoryError):
+        return inf
+
+
+def _with(ways: dict[str, Any], name: str, way: Any, make: Callable[[], Any]) -> Any:
+    """Return what is made while a kernel runs in some way."""
     before = ways.get(name)
     ways[name] = way
     try:
-        return seconds()
-    except (KernelError, MemoryError):
-        return inf
+        return make()
     finally:
         if before is None:
             del ways[name]

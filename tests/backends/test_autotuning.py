@@ -71,7 +71,7 @@ def test_the_best_is_kept_for_later_processes(device, tunings, folder, monkeypat
     a, b = factors(device)
     before = (a @ b + 1).numpy()
     assert tunings.best == {}
-    scripted(monkeypatch, 1.0, 0.9, 0.5)
+    scripted(monkeypatch, 1.0, 0.9, 0.5, *(1.1, 0.6, 1.0, 0.5, 1.2, 0.7))
     (tuned,) = tfr.autotune(lambda x, y: x @ y + 1, a, b).products
     assert (tuned.product, tuned.before, tuned.after) == ("1 x 40 x 33 x 37 float32", 1.0, 0.5)
     assert tuned.tried == 2
@@ -97,9 +97,43 @@ def test_what_is_no_faster_changes_nothing(device, tunings, monkeypatch):
 
 
 @on_every_device
+def test_what_was_faster_by_chance_is_not_kept(device, tunings, monkeypatch):
+    a, b = factors(device)
+    scripted(monkeypatch, 1.0, 0.5, 0.9, *(0.8, 0.9, 0.9, 0.79, 1.0, 1.0))
+    (tuned,) = tfr.autotune(a @ b).products
+    assert tunings.best == {}
+    assert (tuned.before, tuned.after) == (0.8, 0.8)
+
+
+def convolution(device):
+    x = some((1, 2, 8, 8), "float32"), some((4, 2, 3, 3), "float32", 1)
+    return tfr.nn.functional.conv2d(*[tfr.asarray(part, device=device) for part in x])
+
+
+def attention(device):
+    q, k, v = [tfr.asarray(some((1, 24, 8), "float32", n), device=device) for n in range(3)]
+    return tfr.nn.functional.scaled_dot_product_attention(q, k, v)
+
+
+@on_every_device
+@pytest.mark.parametrize(("compute", "count"), [(convolution, 1), (attention, 2)])
+def test_convolutions_and_attention_are_tuned_as_products(device, tunings, compute, count):
+    tunings.asked = {}
+    expected = compute(device).numpy()
+    asked, tunings.asked = tunings.asked, None
+    products = {name: facts for name, facts in asked.items() if facts.is_product}
+    assert len(products) == count
+    for name, facts in products.items():
+        tunings.best[name] = next(iter(facts.near(facts.default)))
+    program.forget()
+    forget_plans()
+    np.testing.assert_array_equal(compute(device).numpy(), expected)
+
+
+@on_every_device
 def test_a_file_that_is_damaged_or_of_another_driver_is_none(device, tunings, folder, monkeypatch):
     a, b = factors(device)
-    scripted(monkeypatch, 1.0, 0.5)
+    scripted(monkeypatch, 1.0, 0.5, 0.6, *(1.0, 0.5) * 3)
     tfr.autotune(a @ b)
     (path,) = Path(folder).rglob("*.tuned.json")
     whole = json.loads(path.read_text())

@@ -1,0 +1,94 @@
+"""Matrix products on OpenCL and WebGPU before and after `tfr.autotune`: `python -m tests.benchmarks.tuning [devices]`.
+
+Ten shapes are tuned in a cache of their own, then run both ways by turns, and checked to be the same to the last bit.
+Times are the fastest of some rounds, each of which waits for the device.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import tensorframe as tfr
+from tensorframe.backends.device import program
+from tensorframe.backends.registry import backend_of, forget_plans
+from tests.benchmarks.machine import load_average
+
+# rows, inner axis and columns: squares, flat and upright ones, one row, a few columns, odd sizes
+SHAPES = (
+    (64, 64, 64),
+    (128, 128, 128),
+    (256, 256, 256),
+    (33, 70, 41),
+    (1, 512, 256),
+    (256, 512, 1),
+    (300, 16, 300),
+    (16, 500, 16),
+    (100, 100, 10),
+    (200, 30, 90),
+)
+ROUNDS = 8
+
+
+def seconds(a: Any, b: Any) -> tuple[float, Any]:
+    """Return how long a product took, and what came out."""
+    began = time.perf_counter()
+    result = (a @ b).numpy()
+    return time.perf_counter() - began, result
+
+
+def by_turns(found: Any, a: Any, b: Any) -> list[float]:
+    """Return the fastest time of a product without and with what was found for a device."""
+    ways: list[tuple[Any, Any]] = [({}, {}), (dict(found.best), dict(found.kernels))]
+    fastest: list[float] = [float("inf")] * 2
+    results: list[Any] = [None] * 2
+    for _ in range(ROUNDS):
+        for place, (found.best, found.kernels) in enumerate(ways):
+            program.forget()
+            forget_plans()
+            seconds(a, b)  # which makes the kernel
+            took, results[place] = min((seconds(a, b) for _ in range(3)), key=lambda pair: pair[0])
+            fastest[place] = min(fastest[place], took)
+    np.testing.assert_array_equal(*results)
+    return fastest
+
+
+def measure(device: str, shape: Sequence[int]) -> str:
+    """Return the line of one shape."""
+    rows, length, columns = shape
+    generator = np.random.default_rng(0)
+    a, b = [
+        tfr.asarray(generator.standard_normal(size, np.float32), device=device).compute()
+        for size in ((rows, length), (length, columns))
+    ]
+    tried = sum(kernel.tried for kernel in tfr.autotune(a @ b).kernels)
+    place = tfr.Device(device)
+    found = backend_of(place).open_device(place).queue.tunings  # type: ignore[attr-defined]
+    before, after = by_turns(found, a, b)
+    found.best, found.kernels = {}, {}
+    times = f"{1e6 * before:9.0f} {1e6 * after:9.0f} us  {after / before:5.2f}"
+    return f"{device:8} {rows:4} x {length:4} x {columns:4} {times}  {tried:3} tried"
+
+
+def main() -> None:
+    """Print a line for each device and shape."""
+    devices = sys.argv[1:] or [
+        name for name in ("opencl", "wgpu") if name in tfr.backends.available()
+    ]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tfr.config.override(cache_dir=folder, small_size=0, small_nodes=0),
+    ):
+        for device in devices:
+            for shape in SHAPES:
+                sys.stdout.write(f"{measure(device, shape)}  load {load_average():.0f}\n")
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
