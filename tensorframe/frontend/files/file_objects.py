@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorframe.dtypes import NARROW, DType, bfloat16
 from tensorframe.errors import DTypeError, FileFormatError
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, asarray
 from tensorframe.frontend.tensor import Tensor
 
@@ -27,7 +28,7 @@ def is_read(source: Any) -> bool:
     return hasattr(source, "read") and hasattr(source, "seek")
 
 
-def write(file: Any, tensors: Mapping[str, Tensor] | Tensor) -> None:
+def write(file: Any, tensors: Mapping[str, Tensor] | ArrayLike) -> None:
     """Write one tensor to an open file as `.npy`, where it stands, or tensors by name as `.npz`."""
     try:
         if isinstance(tensors, Mapping):
@@ -71,7 +72,7 @@ def _write_archive(file: Any, tensors: Mapping[str, Tensor]) -> None:
                 np.lib.format.write_array(member, _as_stored(tensor), allow_pickle=False)
 
 
-def _as_stored(tensor: Tensor) -> np.ndarray[Any, Any]:
+def _as_stored(tensor: ArrayLike) -> np.ndarray[Any, Any]:
     array = asarray(tensor).numpy()
     return array.view(_UNNAMED) if _has_no_name(array.dtype) else array
 

@@ -114,7 +114,7 @@ def _save_safetensors(
     _write(list(tensors.values()), safetensors.sinks(name, kinds, metadata))
 
 
-def _save_zarr(name: str, tensors: Mapping[str, Tensor] | Tensor) -> None:
+def _save_zarr(name: str, tensors: Mapping[str, Tensor] | ArrayLike) -> None:
     from tensorframe.frontend.files.zarr import ALONE, zarr_sinks
 
     members = (
@@ -127,7 +127,7 @@ def _save_zarr(name: str, tensors: Mapping[str, Tensor] | Tensor) -> None:
 def _save_as_others_do(
     name: str,
     suffix: str,
-    tensors: Mapping[str, Tensor] | Tensor,
+    tensors: Mapping[str, Tensor] | ArrayLike,
     metadata: Mapping[str, str],
 ) -> None:
     from tensorframe.frontend.files.formats import ALONE, format_of, sinks
@@ -157,7 +157,7 @@ def _write(tensors: Sequence[Tensor], sinks: Sequence[Sink]) -> None:
         evaluate_into([tensor.node for tensor in tensors], sinks)
 
 
-def _single(tensors: Mapping[str, Tensor] | Tensor) -> Tensor:
+def _single(tensors: Mapping[str, Tensor] | ArrayLike) -> Tensor:
     if isinstance(tensors, Mapping):
         raise DTypeError(
             f"save: an .npy file, or an object, holds one tensor, got a mapping of {len(tensors)}",
@@ -166,7 +166,7 @@ def _single(tensors: Mapping[str, Tensor] | Tensor) -> Tensor:
     return asarray(tensors)
 
 
-def _named(tensors: Mapping[str, Tensor] | Tensor, suffix: str) -> dict[str, Tensor]:
+def _named(tensors: Mapping[str, Tensor] | ArrayLike, suffix: str) -> dict[str, Tensor]:
     from tensorframe.frontend.files.safetensors import METADATA
 
     if not isinstance(tensors, Mapping):
