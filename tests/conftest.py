@@ -3,6 +3,7 @@
 import gc
 import getpass
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -21,6 +22,10 @@ os.environ.setdefault("TENSORFRAME_CACHE_DIR", str(KERNELS))
 # PoCL takes three to five times as long to compile with its optimisations, for kernels that run once. Set it to nothing
 # to test what users run: PYOPENCL_BUILD_OPTIONS= python -m pytest
 os.environ.setdefault("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
+
+# What a shell starts in the background ignores interrupts, and tests send some.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Processes that tests start would compile every module anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
