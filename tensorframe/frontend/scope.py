@@ -23,7 +23,7 @@ def names_in_scope() -> dict[Node, str]:
     known: dict[Node, str] = {}
     for variables in _scopes():
         for name, value in list(variables.items()):
-            if not name.startswith("_"):
+            if name.isidentifier() and not name.startswith("_"):  # tools write `@py_assert1`
                 for node, text in _named_nodes(name, value):
                     known.setdefault(node, text)
     return known

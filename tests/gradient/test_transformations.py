@@ -258,7 +258,7 @@ class TestPendingGraphs:
         w = wide([1.0, 2.0])
         loss = tfr.sum(w * w)
         loss.compute()
-        with pytest.raises(tfr.errors.GradientError, match="has been computed") as caught:
+        with pytest.raises(tfr.errors.GradientError, match="has been evaluated") as caught:
             loss.gradient(w)
         assert "loss = tfr.sum(w * w)" in caught.value.location
 
