@@ -79,14 +79,20 @@ class _Order:
         return self._result
 
     def _run(self, number: int) -> None:
-        """Append a group, and what it waited for."""
-        for source in self._sources[number]:
-            if not self._done[source]:
-                self._run(source)
-        self._done[number] = True
-        self._result.append(self._groups[number])
-        for node in self._groups[number].inputs:
-            self._users[node] -= 1
+        """Append a group after what it waited for, which is no recursion: chains of views may be long."""
+        waiting = [number]
+        while waiting:
+            last = waiting[-1]
+            missing = [source for source in self._sources[last] if not self._done[source]]
+            if missing:
+                waiting += reversed(missing)
+                continue
+            waiting.pop()
+            if not self._done[last]:
+                self._done[last] = True
+                self._result.append(self._groups[last])
+                for node in self._groups[last].inputs:
+                    self._users[node] -= 1
 
     def _added_bytes(self, number: int) -> int:
         """Bytes that running the group adds: its result, less the inputs that nobody needs afterwards.

@@ -163,3 +163,13 @@ def test_elements_of_quantised_matrices_are_made_when_they_are_needed(device):
     leaves = x.nbytes + sum(matrix.words.nbytes + matrix.scales.nbytes for matrix in matrices)
     (peak,) = tfr.explain(result).peak.values()
     assert peak - leaves <= 1.5 * largest
+
+
+@pytest.mark.parametrize("device", ["llvm", *FOUND])
+def test_a_long_chain_of_views_of_a_leaf_waits_without_recursion(device):
+    x = tfr.asarray(np.arange(12, dtype=np.float32).reshape(3, 4), device=device)
+    with tfr.config.override(small_size=0, small_nodes=0):
+        y = x
+        for _ in range(1500):
+            y = tfr.permute_dims(tfr.reshape(y, (4, 3)), (1, 0))
+        assert float(tfr.sum(tfr.sort(y, axis=0))) == 66
