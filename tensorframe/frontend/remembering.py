@@ -39,7 +39,7 @@ def remembered(function: Callable[_Arguments, Tensor]) -> Callable[_Arguments, T
         arguments = (*values[1:], *options.values())
         if node.dtype not in FLOATING or not _PLAIN.issuperset(map(type, arguments)):
             return function(*values, **options)
-        key = (node.shape, node.dtype, node.device, *arguments, *options)
+        key = (node.shape, node.dtype, node.device, arguments, tuple(options))
         same = known.get(key)
         if same is not None:
             op, attrs, shape, dtype, device = same

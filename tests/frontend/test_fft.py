@@ -154,3 +154,10 @@ def test_transforms_that_are_remembered_have_the_line_of_their_own_call():
     assert first.node.site[1] != second.node.site[1]
     out = tfr.zeros(5, dtype=tfr.complex128)
     assert tfr.fft.rfft(x, out=out) is out
+
+
+def test_arguments_by_name_are_not_taken_for_others_by_place():
+    x = tfr.ones((2, 3))
+    tfr.fft.fft(x, axis=1)
+    with pytest.raises(tfr.errors.TensorFrameError):
+        tfr.fft.fft(x, 1, "axis")
