@@ -31,14 +31,8 @@ from tensorframe.backends.llvm.engine import (
 )
 from tensorframe.backends.numpy.convolution import Make
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
-from tensorframe.backends.numpy.epilogue import (
-    reads_small_factors,
-)
-from tensorframe.backends.numpy.epilogue_region import (
-    epilogue_of,
-    has_chain,
-    has_epilogue,
-)
+from tensorframe.backends.numpy.epilogue import reads_small_factors
+from tensorframe.backends.numpy.epilogue_region import epilogue_of, has_chain, has_epilogue
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.product import Multiply
 from tensorframe.backends.numpy.small_product import Find

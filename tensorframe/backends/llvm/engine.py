@@ -14,11 +14,7 @@ from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.llvm.placing import PlacingProgram
 from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
-from tensorframe.backends.numpy.epilogue_region import (
-    epilogue_of,
-    has_chain,
-    has_epilogue,
-)
+from tensorframe.backends.numpy.epilogue_region import epilogue_of, has_chain, has_epilogue
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.product import Multiply, Product, Products
 from tensorframe.backends.numpy.small_product import Find

@@ -17,9 +17,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.bound import Bound, bound
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.epilogue import (
-    ProductProgram,
-)
+from tensorframe.backends.numpy.epilogue import ProductProgram
 from tensorframe.backends.numpy.epilogue_region import (
     epilogue_of,
     for_blocks,

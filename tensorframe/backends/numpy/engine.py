@@ -20,10 +20,7 @@ from tensorframe.backends.numpy.epilogue import (
     reads_small_factors,
     small_product_program,
 )
-from tensorframe.backends.numpy.epilogue_region import (
-    has_chain,
-    has_epilogue,
-)
+from tensorframe.backends.numpy.epilogue_region import has_chain, has_epilogue
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.product import Multiply, Product

@@ -15,11 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensorframe import config
-from tensorframe.backends.numpy.epilogue_region import (
-    epilogue_of,
-    has_chain,
-    has_epilogue,
-)
+from tensorframe.backends.numpy.epilogue_region import epilogue_of, has_chain, has_epilogue
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import blocks, row_blocks
 from tensorframe.backends.numpy.lapack_scratch import ROUTINES

@@ -18,9 +18,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.chain import ChainProgram, Compile, MakeTiles, Weights, links_of
-from tensorframe.backends.numpy.epilogue_region import (
-    with_positions,
-)
+from tensorframe.backends.numpy.epilogue_region import with_positions
 from tensorframe.backends.numpy.grid import Index, row_blocks
 from tensorframe.backends.numpy.hidden import Columns, masks_of, part_of
 from tensorframe.backends.numpy.product import (

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.backends.bound import Bound, bound
-from tensorframe.backends.numpy.epilogue import (
-    Compile,
-)
+from tensorframe.backends.numpy.epilogue import Compile
 from tensorframe.backends.numpy.epilogue_region import (
     epilogue_of,
     others_of,
