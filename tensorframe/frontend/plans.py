@@ -79,9 +79,8 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool | str = Fal
         from tensorframe.schedule.listing import show_stage  # as in evaluate
 
         return show_stage(roots, until)
-    from tensorframe.frontend.scope import (
-        names_in_scope,
-    )  # not at import: most programs explain nothing
+    # not at import: most programs explain nothing
+    from tensorframe.frontend.scope import names_in_scope
     from tensorframe.schedule.naming import named
 
     run = as_run(roots)

@@ -406,9 +406,8 @@ def _of_compiled_convolution(region: Region, op: RegionOp) -> int:
     beside = between_zeros * prod(x[:2]) * prod(around)
     if prod(op.shape[2:]) > 1:
         beside += prod(kernel)
-    if (
-        prod(kernel[2:]) > prod(op.shape[2:]) > 1
-    ):  # by the kernel: a block has whole images of the result
+    # by the kernel: a block has whole images of the result
+    if prod(kernel[2:]) > prod(op.shape[2:]) > 1:
         beside += prod(x[:2]) * prod(around) + prod(op.shape) // _BLOCKS_BY_KERNEL
     return (converted + beside) * wide.itemsize + thread_count() * _MIB
 
