@@ -91,7 +91,7 @@ def autotune(expression: Any, *arguments: Any) -> Autotuning:
     `expression` is a tensor, a container of some, or a function, which is called with `arguments`. On devices of
     OpenCL, WebGPU and CUDA each kernel is timed as it is, and in other ways: matrix products with other tiles,
     reductions by rows, by columns or in parts, and all of them with other numbers of threads and of elements for each.
-    Convolutions are products there, and attention two with the softmax between them. The best way is measured once more,
+    Convolutions are products there, and attention two with the softmax between them. The best way is measured again,
     by turns with the one that the kernel had, and is dropped if it is no faster: chance chooses nothing.
     From then on kernels of these ops, dtypes and layouts, and of sizes like these, run in the best way, in later
     processes too, until the driver is another one. No bit of a result changes. It takes seconds for each kernel, and

@@ -191,7 +191,7 @@ class Queue(ABC):
         return False
 
     def identity(self, buffer: Any) -> int:
-        """Return what tells buffers of the library's apart that are there at the same time."""
+        """Return what identifies a buffer of the library among those that are there at the same time."""
         return id(buffer)
 
     def largest_buffer(self) -> int | None:
@@ -199,13 +199,13 @@ class Queue(ABC):
         return None
 
     def total_memory(self) -> int | None:
-        """Return the bytes that the device has; None where its driver does not tell."""
+        """Return the bytes that the device has; None where its driver does not report it."""
         return None
 
     def free_memory(self, taken: int) -> int | None:
-        """Return the bytes that it has left; None where nothing tells.
+        """Return the bytes that it has left; None where nothing reports it.
 
-        `taken` are those that were allocated here, for drivers that tell only how many there are in all.
+        `taken` are those that were allocated here, for drivers that report only how many there are in all.
         """
         total = self.total_memory()
         return None if total is None else max(total - taken, 0)
