@@ -7,7 +7,7 @@ nothing for it, and code without source (a cell that was edited since, an instal
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dis import Instruction, get_instructions
 from functools import lru_cache
@@ -20,6 +20,7 @@ from tensorframe.site import BackwardSite, Site
 _CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
 _LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")
 _STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
+_OPERATORS = ("BINARY_OP", "UNARY_", "COMPARE_OP")
 _COPIES = ("COPY", "DUP_TOP")  # the value is stored again later: `a = b = ...`
 # Instructions that leave the stack as it is: inline caches, argument counts.
 _SKIPPED = frozenset({"CACHE", "PRECALL", "EXTENDED_ARG", "NOP", "RESUME", "NOT_TAKEN"})
@@ -43,6 +44,14 @@ def variables_of(site: Site | None) -> tuple[str, ...]:
     targets = _targets(*site)
     # tools that rewrite programs have names of their own, such as pytest's for what an assert compares
     return () if any(name == "_" or name.startswith("@") for name in targets) else targets
+
+
+def is_operator(site: Site) -> bool:
+    """Whether an operator such as `+` recorded, and not a call: it records one node of its op."""
+    code, offset = site
+    instructions = _instructions(code)
+    position = bisect_left(instructions, offset, key=attrgetter("offset"))
+    return instructions[position].opname.startswith(_OPERATORS)
 
 
 @lru_cache(maxsize=256)

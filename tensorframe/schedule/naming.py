@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from tensorframe.ops.creation import ARGUMENT
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.plan import Plan, Step
 from tensorframe.site import Site, short_place
-from tensorframe.variables import variables_of
+from tensorframe.variables import is_operator, variables_of
 
 _LONGEST_NUMBER = 14  # characters
 
@@ -143,11 +143,12 @@ def _labels(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, Label]:
     One call records several nodes where a function is made of others: the result is the one that none of the others
     takes in.
     """
+    calls = _calls(nodes)
     inner = {
         source
         for node, recipe in zip(nodes, recipes, strict=True)
         for source in recipe or ()
-        if source.site == node.site
+        if source.site == node.site and calls[source] == calls[node] and not _repeats(node, source)
     }
     labels = {}
     for node in nodes:
@@ -157,6 +158,29 @@ def _labels(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, Label]:
         elif node.site is not None and node not in inner and not is_constant(node):
             labels[node] = Label(node.serial, node.site)
     return labels
+
+
+def _calls(nodes: Sequence[Node]) -> dict[Node, int]:
+    """Return numbers that differ where nodes of one instruction come from different calls, as in a loop.
+
+    A frame runs one instruction at a time: nodes of one call have none of another instruction of its code between them.
+    """
+    latest: dict[CodeType, tuple[Site, int]] = {}
+    calls = {}
+    for node in sorted(nodes, key=lambda node: node.serial):
+        if node.site is None:
+            calls[node] = 0
+            continue
+        code, _ = node.site
+        site, number = latest.get(code, (node.site, 0))
+        calls[node] = number if site == node.site else number + 1
+        latest[code] = node.site, calls[node]
+    return calls
+
+
+def _repeats(node: Node, source: Node) -> bool:
+    """Whether a node is the same operator as its source, run once more: `x = x + 1` in a loop."""
+    return node.op is source.op and node.site is not None and is_operator(node.site)
 
 
 def _is_named(label: Label) -> bool:

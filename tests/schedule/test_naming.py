@@ -119,6 +119,27 @@ class TestPlans:
         made = [plan.name_of(slot) for step in plan.steps for slot in step.outputs]
         assert made == ["h.1", "h.2", "h.3"]
 
+    def test_what_a_loop_adds_up_is_numbered_too(self):
+        x = w = big(64, 64)
+        for _ in range(3):
+            x = x + tfr.tanh(x @ w)
+        plan = explained(x)
+        made = [plan.name_of(slot) for step in plan.steps for slot in step.outputs]
+        assert made == ["x.1", "x.2", "x.3"]
+
+    def test_an_operator_alone_in_a_loop_is_numbered_and_the_inside_of_a_function_is_not(self):
+        x = big(64, 65)
+        for _ in range(2):
+            x = x - 0.1
+        assert {"x.1 =", "x.2 ="} <= {
+            line.strip()[:5] for line in x.explain(until="core").split("\n")
+        }
+        for _ in range(2):
+            x = tfr.sort(tfr.std(x, axis=0) * x)
+        plan = explained(x)
+        made = {plan.name_of(slot) for step in plan.steps for slot in step.outputs}
+        assert {name.partition(".")[0] for name in made} == {"multiply", "x"}
+
     def test_plans_are_shared_and_names_are_not(self):
         first = tfr.sin(big(90, 90) * 3.5)
         one = explained(first)
