@@ -59,9 +59,9 @@ class PlanCache:
         entries = self._under(options)
         with self._lock:
             entries[key] = [plan, self._tick()]
-            surplus = len(self) - options.plan_cache
-            if surplus > 0:
-                self._drop(surplus)
+            if len(self) > options.plan_cache:
+                # an eighth at a time: to find what was used least is to look at all
+                self._drop(len(self) - options.plan_cache + options.plan_cache // 8)
         return plan
 
     def calls(self, options: Options) -> dict[Key, Call]:

@@ -31,6 +31,17 @@ def test_the_least_recently_used_plan_goes_first():
         assert made_by(total(3), total(5), total(4)) == [0, 0, 1]
 
 
+def test_a_full_cache_drops_an_eighth_of_its_plans():
+    PLANS.clear()
+    with tfr.config.override(small_size=0, small_nodes=0, plan_cache=16):
+        for size in range(1, 17):
+            total(size)()
+        assert len(PLANS) == 16
+        total(17)()
+        assert len(PLANS) == 14
+        assert made_by(total(3), total(4)) == [1, 0]
+
+
 def test_other_options_are_other_plans():
     PLANS.clear()
     for fuse in (True, False, True, False):
