@@ -64,6 +64,17 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def sweeps(session: nox.Session) -> None:
+    """Every case of the sweeps over rows, dtypes and random programs, of which the tests run some: half an hour.
+
+    Arguments go to pytest, for example `-- tests/backends`.
+    """
+    prepare(session, "--editable", ".[dev]")
+    arguments = session.posargs or ["tests", "--numprocesses=auto", "--maxprocesses=4"]
+    python(session, "-m", "pytest", "-m", "sweep", *arguments, SWEEPS="all")
+
+
+@nox.session
 def stress(session: nox.Session) -> None:
     """Threads that build, interrupts, forks and ends of programs, at full size: many minutes.
 

@@ -6,6 +6,7 @@ import os
 import signal
 import tempfile
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +23,9 @@ os.environ.setdefault("TENSORFRAME_CACHE_DIR", str(KERNELS))
 # PoCL takes three to five times as long to compile with its optimisations, for kernels that run once. Set it to nothing
 # to test what users run: PYOPENCL_BUILD_OPTIONS= python -m pytest
 os.environ.setdefault("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
+
+# So does llvmpipe, on which WebGPU runs where there is no GPU. GALLIVM_PERF= has it optimise.
+os.environ.setdefault("GALLIVM_PERF", "nopt")
 
 # What a shell starts in the background ignores interrupts, and tests send some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -54,6 +58,22 @@ def pytest_collection_finish() -> None:
     """Leave all that was collected to the end: tests that look for garbage would look through 30,000 tests for it."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave most cases of sweeps to a session of their own; each case's name tells whether it stays."""
+    named = config.option.keyword or any("::" in argument for argument in config.args)
+    if named or os.environ.get("SWEEPS") == "all":
+        return
+    left = {item for item in items if not _is_sampled(item)}
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
+
+
+def _is_sampled(item: pytest.Item) -> bool:
+    """Whether a case of a sweep is among those that are run every time."""
+    marks = [mark.args[0] for mark in item.iter_markers("sweep")]
+    return all(crc32(item.nodeid.encode()) % cases == 0 for cases in marks)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -62,6 +62,7 @@ def check(device, x, y, found=None):
         np.testing.assert_array_equal(result.numpy(), np.matmul(x, y))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(device, dtype):
     if not holds(device, dtype):

@@ -36,6 +36,7 @@ def indices(*values, dtype="int32"):
     return np.array(values, dtype)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(device, dtype):
     if not holds(device, dtype):

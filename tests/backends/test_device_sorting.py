@@ -47,6 +47,7 @@ def check(device, x, axis, *, descending=False, tensor=None):
     np.testing.assert_array_equal(elements.numpy(), np.take_along_axis(x, expected, axis))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", ["bool", *INTEGERS, "float16", "float32", "float64"])
 def test_every_dtype(device, dtype):
     if not holds(device, dtype):

@@ -82,6 +82,7 @@ def interpreted(kernel: ir.Kernel, x: np.ndarray[Any, Any]) -> np.ndarray[Any, A
     return result
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("width", [0, 2, 8, 32, 64])
 def test_every_width_has_the_bits_of_the_interpreter(queue: Any, width: int) -> None:
     rng = np.random.default_rng(width)

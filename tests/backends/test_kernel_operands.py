@@ -76,6 +76,7 @@ def check(layout, dtype):
     assert x.tobytes() == before
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_of_every_kind_of_element(layout, dtype):

@@ -44,6 +44,7 @@ def operands(device: str, dtype: str, sizes: tuple[int, int, int]) -> tuple[np.n
     return numbers((rows, terms), dtype), numbers((columns, terms), dtype, seed=1)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("device", [*HOSTS, *FOUND])
 @pytest.mark.parametrize("dtype", SMALL)
 def test_every_layout_and_size_gives_the_exact_product(device: str, dtype: str) -> None:

@@ -35,6 +35,7 @@ class Arrow:
         return self.exporter.__arrow_c_array__(requested_schema)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("shape", [(5,), (0,), (19,), (3, 4), (2, 3, 5), (2, 0), (0, 3)])
 def test_arrow_carries_every_dtype_and_shape(dtype, shape):

@@ -39,6 +39,7 @@ CASES = [(one, device) for one in EVERYWHERE for device in ("numpy", "llvm", "cp
 CASES += [(one, device) for one in IN_KERNELS for device in ("numpy", "llvm")]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("name", "device"), CASES)
 def test_the_peak_is_what_is_allocated(name, device):
     if device == "llvm":

@@ -42,6 +42,7 @@ def expected(counter, size, every, width, first=0):
     ).reshape(size, width)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("every", "width"), SHARES)
 @pytest.mark.parametrize("shape", [(), (13,), (3, 5)])
@@ -55,6 +56,7 @@ def test_words_are_those_of_the_paper(engine, every, width, shape):
             np.testing.assert_array_equal(one, column.reshape(shape))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("every", "width"), SHARES)
 def test_any_part_of_a_draw_has_the_words_of_the_whole(engine, every, width):

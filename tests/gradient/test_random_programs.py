@@ -6,15 +6,17 @@ import pytest
 import tensorframe as tfr
 from tests.gradient.programs import BINARY, UNARY, check, operands, program
 
-CHUNK = 20
+CHUNK = 4
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("start", range(0, 40, CHUNK))
 def test_op_by_op(start):
     for seed in range(start, start + CHUNK):
         check(seed)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("start", range(100, 120, CHUNK))
 def test_by_plans(start):
     with tfr.config.override(small_size=0, small_nodes=0):

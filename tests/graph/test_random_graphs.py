@@ -6,43 +6,52 @@ from tensorframe.testing.generate import generate
 from tensorframe.testing.random_graph import check, main, program_of
 from tensorframe.testing.shrink import failure
 
-CHUNK = 250
+CHUNK = 50
 PLANNED = range(0, 3000, CHUNK)
 ALONE = range(3000, 4500, CHUNK)
 VERIFIED = range(4500, 5000, CHUNK)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("start", PLANNED)
 def test_fused_programs_agree_with_numpy(start):
     for seed in range(start, start + CHUNK):
         check(seed)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("start", ALONE)
 def test_programs_run_op_by_op_agree_with_numpy(start):
     for seed in range(start, start + CHUNK):
         check(seed, fuse=False)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("start", VERIFIED)
 def test_every_pass_keeps_graphs_legal_and_every_region_its_meaning(start):
     for seed in range(start, start + CHUNK):
         check(seed, verify=True, validate=True)
 
 
-def test_programs_agree_without_rewriting():
-    for seed in range(6000, 6400):
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("start", range(6000, 6400, CHUNK))
+def test_programs_agree_without_rewriting(start):
+    for seed in range(start, start + CHUNK):
         check(seed, rewrite=False)
 
 
-def test_programs_agree_on_the_path_of_small_graphs():
-    for seed in range(7000, 7600):
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("start", range(7000, 7600, CHUNK))
+def test_programs_agree_on_the_path_of_small_graphs(start):
+    for seed in range(start, start + CHUNK):
         problem = failure(generate(seed))
         assert problem is None, f"seed {seed}: {problem}\n{generate(seed).source()}"
 
 
-def test_long_programs_agree():
-    for seed in range(8000, 8100):
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("start", range(8000, 8100, 10))
+def test_long_programs_agree(start):
+    for seed in range(start, start + 10):
         check(seed, moves=60)
 
 

@@ -15,7 +15,7 @@ pytest.importorskip(
     "llvmlite", reason="the planner groups what kernels compute, where there are any"
 )
 
-CHUNK = 20
+CHUNK = 5
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +88,7 @@ def test_a_sum_of_everything_has_partial_results():
     assert joins == [1, 1]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("index", [np.uint32, np.uint64])
 @pytest.mark.parametrize("start", range(30_000, 30_200, CHUNK))
 def test_random_programs(start, index):

@@ -35,6 +35,7 @@ def test_parameters_and_statistics_have_these_names_and_shapes(name):
     assert not any(tensor.is_computed for tensor in state.values() if tensor.size > 4096)
 
 
+@pytest.mark.sweep(2)
 @ALL
 def test_results_do_not_depend_on_jit_and_gradients_agree_with_differences(name):
     layer = LAYERS[name]

@@ -26,6 +26,7 @@ def test_products_on_devices_are_those_of_scipy(device):
         compare(random_case(seed, EVERYWHERE), device)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("device", [*HOSTS, *FOUND])
 def test_stacks(device, format):

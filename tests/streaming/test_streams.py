@@ -86,6 +86,7 @@ CASES = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("case", CASES)
 def test_bits_are_those_of_a_run_in_memory(case, tmp_path):
     make, values, passes = CASES[case]
