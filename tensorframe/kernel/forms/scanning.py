@@ -42,7 +42,7 @@ class _Distribution:
         self.slot = slot
         self.scans = form.stages.scans[number]
         self.turns = self._in_turns()
-        self.found = Distributed()
+        self.distribution = Distributed()
         # value -> the turn in which it is stored for later ones
         self.kept: dict[int, int] = {}
         self._met: dict[int, Expr] = {}
@@ -55,7 +55,7 @@ class _Distribution:
         return region.ops[value - len(region.inputs)].inputs[0]
 
     def _in_turns(self) -> list[list[int]]:
-        """Return the scans in turns: those of a turn wait for none but earlier ones."""
+        """Return the scans turn by turn: those of a turn wait for none but earlier ones."""
         turn: dict[int, int] = {}
         for value in self.scans:
             before = self._reached([self._operand(value)], ()) & turn.keys()
@@ -98,7 +98,7 @@ class _Distribution:
         for number, turn in enumerate(self.turns):
             self._make_operands(number)
             self._scan(turn, open_ended=number == len(self.turns) - 1)
-        return self.found
+        return self.distribution
 
     def _make_operands(self, number: int) -> None:
         """Add the loop that makes what is costly for the scans of a turn, and what later turns share with them."""
@@ -119,31 +119,33 @@ class _Distribution:
         work: list[Statement] = []
         for value in turn:
             how, total = form.accumulation(value), accumulator(form, value)
-            self.found.before.append(Set(total, how.start()))
+            self.distribution.before.append(Set(total, how.start()))
             work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
         if open_ended and self._cost(len(self.turns)) < WORTH_SCRATCH:
             for value in turn:
                 form.body.define_element(value, form.finished(value, accumulator(form, value)))
-            self.found.loops.append(work)
+            self.distribution.loops.append(work)
             return
         work += [self._stored(scan, form.finished(scan, accumulator(form, scan))) for scan in turn]
         self._close(work)
         self._meet_in_memory(turn)
-        self.found.closed = open_ended
+        self.distribution.closed = open_ended
 
     def _close(self, work: list[Statement]) -> None:
         """Add a loop; elements that it made are made anew, or loaded, in the next one."""
-        self.found.loops.append(work)
+        self.distribution.loops.append(work)
         self.form.body.begin_pass()
         for value, element in self._met.items():
             self.form.body.define_element(value, element)
 
     def _stored(self, value: int, element: Expr) -> Store:
         dtype = self.form.region.dtype_of(value)
-        buffer = self.found.memory.setdefault(value, Buffer(f"q{value}", dtype, Role.SCRATCH))
+        buffer = self.distribution.memory.setdefault(
+            value, Buffer(f"q{value}", dtype, Role.SCRATCH)
+        )
         return Store(buffer, self.slot, element)
 
     def _meet_in_memory(self, values: Sequence[int]) -> None:
         for value in values:
-            self._met[value] = load(self.found.memory[value], self.slot)
+            self._met[value] = load(self.distribution.memory[value], self.slot)
             self.form.body.define_element(value, self._met[value])

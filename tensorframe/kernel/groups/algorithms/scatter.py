@@ -91,10 +91,10 @@ def build_stores(replacing: Replacing, target: Target) -> Built:
     """Return the kernel that writes values that stay; a thread for each value."""
     here = _Here(replacing)
     stays = either(
-        equal(here.at, here.last),
-        not_equal(here.target(smaller(here.at + 1, here.last)), here.goal),
+        equal(here.index, here.last),
+        not_equal(here.target(smaller(here.index + 1, here.last)), here.goal),
     )
-    store = ir.Store(here.result, here.position, here.value(here.at))
+    store = ir.Store(here.result, here.position, here.value(here.index))
     return here.built(ir.If(stays, (store,)), target)
 
 
@@ -132,7 +132,7 @@ def build_combined(replacing: Replacing, op: Op, target: Target) -> Built:
     assert how is not None
     here = _Here(replacing)
     if here.count < 2 * _PIECE or here.rows > _FEW_ROWS:
-        work = ir.Loop(_ALONG, here.at, here.end, (_taken(here, how, _ALONG),))
+        work = ir.Loop(_ALONG, here.index, here.end, (_taken(here, how, _ALONG),))
         return here.built(ir.If(here.is_first, _joined(here, how, (work,))), target)
     sums = ir.Buffer("p0", how.dtype, ir.Role.OUTPUT)
     launch = here.built(_piece_of_sums(here, how, sums), target).launches[0]
@@ -168,14 +168,14 @@ def _joined(
 def _piece_of_sums(here: _Here, how: Accumulation, sums: ir.Buffer) -> ir.Statement:
     """Return how the values of one element in one piece are joined, by the thread of the first of them."""
     total, each = ir.variable("total", how.dtype), here.number(_PIECE, "piece")
-    place = ir.apply("remainder", here.at, each)
-    stop = smaller(here.end, here.at - place + each)
+    place = ir.apply("remainder", here.index, each)
+    stop = smaller(here.end, here.index - place + each)
     begins = either(here.is_first, equal(place, ZERO))
     return ir.If(
         begins,
         (
-            ir.Set(total, how.take(here.value(here.at))),
-            ir.Loop(_ALONG, here.at + 1, stop, (_taken(here, how, _ALONG),)),
+            ir.Set(total, how.take(here.value(here.index))),
+            ir.Loop(_ALONG, here.index + 1, stop, (_taken(here, how, _ALONG),)),
             ir.Store(sums, here.thread, total),
         ),
     )
@@ -185,7 +185,7 @@ def _pieces(here: _Here, how: Accumulation) -> tuple[ir.Statement, ...]:
     """Return how an element takes in its joined pieces: the first from its own place, the others from theirs."""
     total, each = ir.variable("total", how.dtype), here.number(_PIECE, "piece")
     sums = ir.Buffer("p0", how.dtype, ir.Role.INPUT)
-    first = ir.apply("floor_divide", here.at, each) + 1
+    first = ir.apply("floor_divide", here.index, each) + 1
     stop = ir.apply("floor_divide", here.end + (each - 1), each)
     later = ir.load(sums, here.thread_of(_ALONG * each))
     return (
@@ -216,10 +216,10 @@ class _Here:
         self.last, width = numbers.take(self.count - 1, "last"), numbers.take(inner, "inner")
         length = numbers.take(self.count, "count")
         self.thread = ir.index("at")
-        self._outer, self.at, self._column = digits(self.thread, [ZERO, length, width])
+        self._outer, self.index, self._column = digits(self.thread, [ZERO, length, width])
         self._length, self._width = length, width
         self._row = self._outer * width + self._column
-        self.goal = self.target(self.at)
+        self.goal = self.target(self.index)
         start = numbers.take(replacing.start, "start") if replacing.start else ZERO
         self.position = _sum(
             start, self._rows.position(1, self._row), pointed.position(0, _as_position(self.goal))
@@ -228,14 +228,14 @@ class _Here:
     @property
     def is_first(self) -> ir.Expr:
         """Whether the target is the first of equal ones."""
-        before = where(equal(self.at, ZERO), ZERO, self.at - 1)
-        return either(equal(self.at, ZERO), not_equal(self.target(before), self.goal))
+        before = where(equal(self.index, ZERO), ZERO, self.index - 1)
+        return either(equal(self.index, ZERO), not_equal(self.target(before), self.goal))
 
     @property
     def end(self) -> ir.Expr:
         """The place behind the last of equal targets."""
         return _as_position(
-            ir.load(ir.Buffer("x3", number_dtype(self.count), ir.Role.INPUT), self.at)
+            ir.load(ir.Buffer("x3", number_dtype(self.count), ir.Role.INPUT), self.index)
         )
 
     def number(self, value: int, name: str) -> ir.Expr:
