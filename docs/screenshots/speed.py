@@ -62,7 +62,8 @@ def rows_of(page: str) -> list[Row]:
         if title is None:
             continue
         seconds = _seconds(cells.get("tfr.jit") or cells["tensorframe"])
-        times = {peer: _seconds(cells[peer]) / seconds for peer in PEERS if cells.get(peer)}
+        measured = [peer for peer in PEERS if _is_time(cells.get(peer, ""))]
+        times = {peer: _seconds(cells[peer]) / seconds for peer in measured}
         rows.append(Row(title, seconds, times))
     return rows
 
@@ -147,6 +148,11 @@ def _bars(theme: Theme, row: Row, top: float, longest: float) -> list[str]:
 
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def _is_time(text: str) -> bool:
+    """Whether a cell has a time: it is empty where a peer takes no part, and says so where it failed."""
+    return text.partition(" ")[2] in _UNITS
 
 
 def _seconds(text: str) -> float:

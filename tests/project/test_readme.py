@@ -66,6 +66,13 @@ def test_model_of_the_command_is_the_one_of_the_nox_sessions(heading):
     assert f'"{model}"' in (ROOT / "noxfile.py").read_text(encoding="utf-8")
 
 
+def test_speed_is_told_by_the_chart_alone():
+    """The chart is drawn from the page of a run, with its date and machine; a figure in a sentence would grow stale."""
+    prose = re.sub(r"^```.*?^```", "", README, flags=re.MULTILINE | re.DOTALL)
+    figures = r"\b[\d.]+ ?(?:ns|us|\u00b5s|ms|s|[GT]B/s|[GT]FLOPS|x|times|%|percent)\b"
+    assert re.findall(figures, prose) == []
+
+
 def test_links_to_files_lead_somewhere():
     targets = re.findall(r"\]\((?!https?://|#)([^)#]+)[^)]*\)", README)
     assert targets
