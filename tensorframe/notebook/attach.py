@@ -72,7 +72,7 @@ def _as_rich_table(plan: Plan) -> object:
 
 
 def _visualize(plan: Plan, *, collapse: bool | None = None) -> Picture:
-    """Return the picture of a plan, as `t.visualize(stage="plan")` does of a tensor's."""
+    """Return the diagram of a plan, as `t.visualize(stage="plan")` does of a tensor's."""
     from tensorframe.notebook.stages import picture_of_plan
 
     return picture_of_plan(plan, collapse)

@@ -52,7 +52,7 @@ def picture_of(roots: Sequence[Node], stage: str | None, collapse: bool | None) 
 
 
 def picture_of_plan(plan: Plan, collapse: bool | None = None) -> Picture:
-    """Return the picture of a plan; its numbers are arguments, which calls with other numbers share."""
+    """Return the diagram of a plan; its numbers are arguments, which calls with other numbers share."""
     return Picture(diagram_of_plan(plan, collapse=collapse))
 
 

@@ -34,7 +34,7 @@ def _fold_shape(shapes: tuple[Shape, ...], axis: int, _step: int, _dilation: int
 
 
 def _fold(windows: Term, axis: int, step: int, dilation: int, length: int) -> Term:
-    """Add up windows: where one of step and dilation is 1, elements in turns of the other; else one place after another."""
+    """Add up windows: where one of step and dilation is 1, interleaved elements of the other; else one place after another."""
     if dilation == 1:
         return _fitted(_turns(windows, axis, step), axis, length)
     if step == 1:  # windows and places inside of them change roles

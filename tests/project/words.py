@@ -54,6 +54,8 @@ RETIRED = {
     "Fetch": "Prefetch",
     "Over": "ParallelAxis",
     "advise": "set_dtype_support",
+    "meet": "define_element",
+    "_stand": "set_indices",
     "hopeful": "speculative",
 }
 
@@ -78,6 +80,11 @@ PHRASES = {
     "drops, frees or releases, not lets go of": r"\blets? go of\b",
     "sets a flag, not leaves a mark": r"\bleaves? a mark\b",
     "cached, not kept on disk": r"\bkept on disk\b",
+    "written entirely with": r"\bwhose every operation is\b",
+    "not a contestant, as it is specialised": r"\bno peer, as its author\b",
+    "unless you still reference it, not hold it": r"\bunless you (?:still )?hold\b",
+    "interleaved, not in turns": r"\bin turns\b",
+    "diagrams of plans, not pictures": r"\bpictures? of (?:a |the )?(?:plan|graph)s?\b",
     "distinguished, not told apart": r"\b(?:told|tells?) apart\b",
     "prefetched, not fetched ahead": r"\bfetche[sd] ahead\b",
 }
@@ -100,10 +107,12 @@ def _short(path):
 
 
 def _names(tree):
-    """Yield each name that a module binds: variables, arguments, functions, classes."""
+    """Yield each name that a module binds: variables, attributes, arguments, functions, classes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
         elif isinstance(node, ast.arg):
             yield node.arg, node.lineno
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):

@@ -122,7 +122,7 @@ class Statements:
             names[variable] = b.phi(b.type(variable.dtype), (first, before), (last, end))
 
     def _interleaved(self) -> str:
-        """Have LLVM compute several vectors in turns; it would not by itself."""
+        """Have LLVM interleave several vectors; it would not by itself."""
         b = self._b
         hint = b.metadata(f'!{{!"llvm.loop.interleave.count", i32 {INTERLEAVED}}}')
         return f", !llvm.loop {b.distinct_loop(hint)}"

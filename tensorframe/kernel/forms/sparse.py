@@ -54,7 +54,7 @@ from tensorframe.ops.sparse import (
 _PIECE = 1 << 15
 # Results that are made side by side at most, and how many products there are for each element of them.
 _RESULTS, _REUSED = 8, 4
-# Elements of a row, on average, from which several accumulators take them in turns.
+# Elements of a row, on average, from which several interleaved accumulators take them.
 _LONG, _SIDES = 16, 4
 # Elements of a result that a thread adds up at a time.
 _SUMS = 1 << 14

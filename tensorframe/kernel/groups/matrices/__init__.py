@@ -1,1 +1,1 @@
-"""Factorisations of stacks of matrices by work-groups: blocks of columns, and what they leave of the rest, in turns."""
+"""Factorisations of stacks of matrices by work-groups: blocks of columns, alternating with updates of the rest."""
