@@ -69,7 +69,7 @@ def tests(session: nox.Session) -> None:
 
 
 for _version in VERSIONS:
-    nox.session(tests.func, python=_version, name=f"tests-{_version}")
+    nox.session(python=_version, name=f"tests-{_version}")(tests.func)
 
 
 @nox.session
