@@ -3,6 +3,9 @@
 The stored elements of a stack of matrices lie row after row in one vector: those of row r, counted through the whole
 stack, from `indptr[r]` on to before `indptr[r + 1]`, each in the column that `indices` says. Columns come in any order;
 elements in one place add up. The transposed product serves compressed columns, which are the rows of the transpose.
+
+Who records a product may have checked the integers: then `checked` says that all of them are in order and within
+bounds, and kernels follow them as they are. Any others are checked each time.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ def _with_rows(shape: Shape, rows: int) -> Shape:
     return (rows,) if len(shape) == 1 else (*shape[:-2], rows, shape[-1])
 
 
-def _product(shapes: tuple[Shape, ...]) -> Shape:
+def _product(shapes: tuple[Shape, ...], _checked: bool) -> Shape:
     data, indices, (pointers,), x = shapes
     stack, *_ = as_stack(x)
     rows = (pointers - 1) // stack if stack else 0
@@ -47,14 +50,14 @@ def _product(shapes: tuple[Shape, ...]) -> Shape:
     return _with_rows(x, rows)
 
 
-def _transposed(shapes: tuple[Shape, ...], columns: int) -> Shape:
+def _transposed(shapes: tuple[Shape, ...], columns: int, _checked: bool) -> Shape:
     data, indices, indptr, x = shapes
     stack, rows, _ = as_stack(x)
     _check("transposed_sparse_matmul", stack * rows, indptr, data, indices)
     return _with_rows(x, columns)
 
 
-def _sampled(shapes: tuple[Shape, ...]) -> Shape:
+def _sampled(shapes: tuple[Shape, ...], _checked: bool) -> Shape:
     x, y, indices, indptr = shapes
     (stack, rows, width), (others, _, depth) = as_stack(x), as_stack(y)
     if len(x) != len(y) or (stack, width) != (others, depth):
@@ -71,46 +74,48 @@ def _numbers(_shapes: tuple[Shape, ...], count: int) -> Shape:
 
 
 def _of_sparse_matmul(
-    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term
+    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, checked: bool
 ) -> Sequence[Any]:
     """Rule of sparse matrices times dense ones."""
     return (
-        lambda: call("sampled_matmul", ct, conjugate(x), indices, indptr, attrs=()),
+        lambda: call("sampled_matmul", ct, conjugate(x), indices, indptr, attrs=(checked,)),
         None,
         None,
         lambda: call(
-            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(rows_of(x.shape),)
+            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(rows_of(x.shape), checked)
         ),
     )
 
 
 def _of_transposed_sparse_matmul(
-    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, _columns: int
+    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, _columns: int, checked: bool
 ) -> Sequence[Any]:
     """Rule of transposed sparse matrices times dense ones."""
     return (
-        lambda: call("sampled_matmul", conjugate(x), ct, indices, indptr, attrs=()),
+        lambda: call("sampled_matmul", conjugate(x), ct, indices, indptr, attrs=(checked,)),
         None,
         None,
-        lambda: call("sparse_matmul", conjugate(data), indices, indptr, ct, attrs=()),
+        lambda: call("sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(checked,)),
     )
 
 
 def _of_sampled_matmul(
-    ct: Term, _out: Term, x: Term, y: Term, indices: Term, indptr: Term
+    ct: Term, _out: Term, x: Term, y: Term, indices: Term, indptr: Term, checked: bool
 ) -> Sequence[Any]:
     """Rule of sampled products: the cotangents are the elements of a sparse matrix."""
     return (
-        lambda: call("sparse_matmul", ct, indices, indptr, conjugate(y), attrs=()),
+        lambda: call("sparse_matmul", ct, indices, indptr, conjugate(y), attrs=(checked,)),
         lambda: call(
-            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(rows_of(y.shape),)
+            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(rows_of(y.shape), checked)
         ),
         None,
         None,
     )
 
 
-def _transposed_product(data: Term, indices: Term, indptr: Term, x: Term, columns: int) -> Term:
+def _transposed_product(
+    data: Term, indices: Term, indptr: Term, x: Term, columns: int, _checked: bool
+) -> Term:
     """Return the rows of `x`, each multiplied by the elements of its sparse row, added up by columns."""
     stack, rows, width = as_stack(x.shape)
     count = data.shape[0]
@@ -136,13 +141,11 @@ def _row(name: str, arity: int, doc: str, **facts: Any) -> Op:
 
 # Operands: elements, columns and row pointers of a stack of sparse matrices, and a dense factor: a stack
 # (stack, columns, width), a matrix or a vector.
-SPARSE_MATMUL = _row("sparse_matmul", 4, "Sparse matrices times dense ones.", shape=_product, vjp=_of_sparse_matmul)
+SPARSE_MATMUL = _row("sparse_matmul", 4, "Sparse matrices times dense ones.", shape=_product, attributes=("checked",), vjp=_of_sparse_matmul)
 # The same, of a dense factor (stack, rows, width), which the transposes multiply; `columns` is how many rows these have.
-TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns",), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
+TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns", "checked"), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
 # Operands: dense factors (stack, rows, width) and (stack, columns, width), of equally many axes, and columns and row pointers of the elements.
-SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matrix and a transposed one that sparse matrices store.", shape=_sampled, vjp=_of_sampled_matmul)
-
-
+SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matrix and a transposed one that sparse matrices store.", shape=_sampled, attributes=("checked",), vjp=_of_sampled_matmul)
 
 
 # Operand: row pointers.

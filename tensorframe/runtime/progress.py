@@ -20,8 +20,9 @@ from tensorframe.backends import spans
 from tensorframe.backends.interruptible import caller
 from tensorframe.cells import shell
 from tensorframe.forks import in_forked_processes, new_lock
+from tensorframe.ops.sparse import SPARSE
 from tensorframe.runtime.under_way import Opening, Part, State, Wait, effort
-from tensorframe.schedule.plan import Plan, StepKind
+from tensorframe.schedule.plan import Plan, Step, StepKind
 
 _PATIENCE = 0.5  # seconds of a compute before it is shown
 _LOOK = 0.1  # seconds between two polls
@@ -64,10 +65,16 @@ def can_take_long(plan: Plan) -> bool:
         len(plan.steps) >= _MANY
         or sum(map(effort, plan.steps)) > _MUCH
         or any(
-            step.kind is StepKind.LIBRARY and step.bytes_read + step.bytes_written > _MUCH_OF_A_CALL
+            step.bytes_read + step.bytes_written > _MUCH_OF_A_CALL
             for step in plan.steps
+            if step.kind is StepKind.LIBRARY and not _is_estimated(step)
         )
     )
+
+
+def _is_estimated(step: Step) -> bool:
+    """Whether a library call takes what its bytes and operations say: products with sparse matrices are loops."""
+    return all(of_region.op in SPARSE for of_region in step.region.ops)
 
 
 @contextmanager

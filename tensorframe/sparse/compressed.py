@@ -91,7 +91,8 @@ class Compressed(Elementwise, Reducible, Selectable, SparseTensor):
         numbers = self._line_numbers()
         outer, own = structure.split(numbers, stack, self.line_count)
         last = (own, self.indices) if self.axis == -2 else (self.indices, own)
-        return COO(self.data, (*outer, *last), self.shape)
+        made = COO(self.data, (*outer, *last), self.shape)
+        return made._known_as_checked(self._is_checked)
 
     def coalesce(self) -> Self:
         """Return it with elements of one place added up and in order: each place is stored once.
@@ -103,12 +104,13 @@ class Compressed(Elementwise, Reducible, Selectable, SparseTensor):
             return self
         places, indices, indptr = lines.merged()
         data = structure.added_up(self.data, places, len(indices))
-        return type(self)(
+        made = type(self)(
             data,
             structure.like(indices, self.indices),
             structure.like(indptr, self.indices),
             self.shape,
         )
+        return made._known_as_checked(self._is_checked)
 
     def with_data(self, data: Tensor) -> Self:
         """Return it with other elements in the same places."""
@@ -166,7 +168,7 @@ class CSR(Compressed):
 
     def tocsc(self) -> CSC:
         """Return it in compressed columns; the order of the elements is computed now, once."""
-        return CSC(*self._in_lines_across())
+        return CSC(*self._in_lines_across())._known_as_checked(self._is_checked)
 
     @property
     def mT(self) -> CSC:
@@ -190,7 +192,7 @@ class CSC(Compressed):
 
     def tocsr(self) -> CSR:
         """Return it in compressed rows; the order of the elements is computed now, once."""
-        return CSR(*self._in_lines_across())
+        return CSR(*self._in_lines_across())._known_as_checked(self._is_checked)
 
     def tocsc(self) -> CSC:
         """Return it itself."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from tensorframe.sparse.tensor import SparseTensor
 
 __all__ = ["COO"]
 
+Line = TypeVar("Line", CSR, CSC)
+
 
 class COO(Elementwise, Reducible, Selectable, SparseTensor):
     """A matrix, or a stack of matrices, as elements with their coordinates: made by `coo_array`.
@@ -31,7 +33,7 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
     [[0.0, 2.0], [3.0, 0.0]]
     """
 
-    __slots__ = ("_others", "coords", "data", "shape")
+    __slots__ = ("_made", "_others", "coords", "data", "shape")
     format = "coo"
     data: Tensor
     """The stored elements."""
@@ -42,6 +44,7 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
         """Take dense tensors that are known to fit: `coo_array` looks at what it is given."""
         self.data, self.coords, self.shape = data, coords, shape
         self._others: dict[str, Any] = {}
+        self._made: dict[str, tuple[Any, Any]] = {}  # by format, with the node of the elements
 
     @property
     def row(self) -> Tensor:
@@ -56,9 +59,9 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
     def _arrays(self) -> list[np.ndarray[Any, Any]]:
         return [structure.host(own) for own in self.coords]
 
-    def _compressed(self, name: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the order of the elements, and the integers, of "csr" or "csc"."""
-        known: tuple[Tensor, Tensor, Tensor] | None = self._others.get(name)
+    def _compressed(self, name: str) -> tuple[Tensor | None, Tensor, Tensor]:
+        """Return the order of the elements, None if they are in it, and the integers, of "csr" or "csc"."""
+        known: tuple[Tensor | None, Tensor, Tensor] | None = self._others.get(name)
         if known is None:
             *outer, rows, columns = self.coords
             lines, own, axis = (rows, columns, -2) if name == "csr" else (columns, rows, -1)
@@ -73,14 +76,26 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
         return known
 
     def tocsr(self) -> CSR:
-        """Return it in compressed rows, each in the order of columns; that order is computed now, once."""
-        order, indices, indptr = self._compressed("csr")
-        return CSR(structure.taken(self.data, order), indices, indptr, self.shape)
+        """Return it in compressed rows, each in the order of columns; it is made once, and kept."""
+        return self._kept("csr", CSR)
 
     def tocsc(self) -> CSC:
-        """Return it in compressed columns, each in the order of rows; that order is computed now, once."""
-        order, indices, indptr = self._compressed("csc")
-        return CSC(structure.taken(self.data, order), indices, indptr, self.shape)
+        """Return it in compressed columns, each in the order of rows; it is made once, and kept."""
+        return self._kept("csc", CSC)
+
+    def _kept(self, name: str, kind: type[Line]) -> Line:
+        """Return it in a compressed format: as it was made before, unless elements were assigned to since."""
+        node = self.data.node
+        before, made = self._made.get(name, (None, None))
+        if before is not node:
+            order, indices, indptr = self._compressed(name)
+            data = self.data if order is None else structure.taken(self.data, order)
+            if node.storage is not None:
+                data.compute()  # or each product would put the elements in order
+            made = kind(data, indices, indptr, self.shape)._known_as_checked(self._is_checked)
+            self._made[name] = (node, made)
+        assert isinstance(made, kind)
+        return made
 
     def tocoo(self) -> COO:
         """Return it itself."""
@@ -107,9 +122,8 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
         unique, places = np.unique(keys, return_inverse=True)
         coords = np.unravel_index(unique, self.shape)
         made = [structure.like(own, self.coords[-1]) for own in coords]
-        return type(self)(
-            structure.added_up(self.data, places, len(unique)), tuple(made), self.shape
-        )
+        data = structure.added_up(self.data, places, len(unique))
+        return type(self)(data, tuple(made), self.shape)._known_as_checked(self._is_checked)
 
     def with_data(self, data: Tensor) -> Self:
         """Return it with other elements in the same places."""
@@ -128,7 +142,8 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
     def mT(self) -> COO:
         """The transpose of each matrix, which shares everything with it."""
         *outer, rows, columns = self.coords
-        return COO(self.data, (*outer, columns, rows), structure.swapped(self.shape))
+        made = COO(self.data, (*outer, columns, rows), structure.swapped(self.shape))
+        return made._known_as_checked(self._is_checked)
 
     def _leaves(self) -> list[Tensor]:
         return [self.data, *self.coords]

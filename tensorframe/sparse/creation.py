@@ -94,10 +94,13 @@ def coo_array(
     return made
 
 
-def from_scipy(matrix: Any, /, *, device: OnDevice = None) -> SparseTensor:
+def from_scipy(
+    matrix: Any, /, *, device: OnDevice = None, copy: bool | None = None
+) -> SparseTensor:
     """A sparse array or matrix of SciPy's, in its own format if that is CSR, CSC or COO, else in compressed rows.
 
-    Elements and integers are shared with SciPy's arrays where the device is in the host's memory: do not change them.
+    Elements and integers are copied where somebody may write to SciPy's arrays, as `asarray` does. `copy=False` shares
+    them, if you promise that nobody writes to them: then products check the indices each time.
 
     >>> import scipy.sparse
     >>> tfr.sparse.from_scipy(scipy.sparse.csc_array([[0.0, 2.0]]))
@@ -113,15 +116,14 @@ def from_scipy(matrix: Any, /, *, device: OnDevice = None) -> SparseTensor:
         coords = (
             matrix.coords if matrix.ndim > 1 else (np.zeros(matrix.nnz, np.int32), *matrix.coords)
         )
-        return _of_coords("from_scipy", matrix.data, coords, shape, device)
+        return _of_coords("from_scipy", matrix.data, coords, shape, device, copy)
     if matrix.format not in ("csr", "csc"):
         matrix = matrix.tocsr()
     if matrix.ndim == 1:
-        return from_scipy(matrix.tocoo(), device=device).tocsr()
+        return from_scipy(matrix.tocoo(), device=device, copy=copy).tocsr()
     kind = CSR if matrix.format == "csr" else CSC
-    return _of_lines(
-        "from_scipy", kind, matrix.data, matrix.indices, matrix.indptr, matrix.shape, device
-    )
+    arrays = (matrix.data, matrix.indices, matrix.indptr)
+    return _of_lines("from_scipy", kind, *arrays, matrix.shape, device, copy)
 
 
 def eye_array(
@@ -210,14 +212,19 @@ def _of_dense(name: str, x: Any, shape: Shape | None, device: Any) -> COO:
         return _empty(name, dense.shape, dense.dtype, device)
     integers = [_integers(own, dense.device, *dense.shape) for own in coords]
     data = call(GATHER, dense, *integers, attrs=(tuple(range(dense.ndim)), 0))
-    return COO(data, tuple(integers), dense.shape)
+    return COO(data, tuple(integers), dense.shape)._known_as_checked()
 
 
 def _of_coords(
-    name: str, data: Any, coords: Sequence[Any], shape: Shape | None, device: Any
+    name: str,
+    data: Any,
+    coords: Sequence[Any],
+    shape: Shape | None,
+    device: Any,
+    copy: bool | None = None,
 ) -> COO:
     """Return elements with coordinates, of which known ones are within bounds."""
-    elements = _elements(name, data, device)
+    elements = _elements(name, data, device, copy)
     known = [_known(name, own) for own in coords]
     if shape is None:
         if not all(isinstance(own, np.ndarray) for own in known):
@@ -232,8 +239,9 @@ def _of_coords(
     for axis, (own, size) in enumerate(zip(known, shape, strict=True)):
         _check_count(name, "coordinates", elements, own)
         _check_bounds(name, own, size, f"axis {axis}")
-    integers = [_integers(own, elements.device, *shape) for own in known]
-    return COO(elements, tuple(integers), tuple(shape))
+    integers = [_integers(own, elements.device, *shape, copy=copy) for own in known]
+    made = COO(elements, tuple(integers), tuple(shape))
+    return made._known_as_checked(copy is not False and _are_known(*known))
 
 
 def _of_lines(
@@ -244,9 +252,10 @@ def _of_lines(
     indptr: Any,
     shape: Shape | None,
     device: Any,
+    copy: bool | None = None,
 ) -> Compressed:
     """Return elements by lines, of which known indices are within bounds and known pointers rise."""
-    elements = _elements(name, data, device)
+    elements = _elements(name, data, device, copy)
     own, begins = _known(name, indices), _known(name, indptr)
     if shape is None:
         shape = _guessed(name, kind, own, begins)
@@ -265,8 +274,9 @@ def _of_lines(
     if isinstance(begins, np.ndarray):
         _check_pointers(name, begins, elements.shape[0])
     bounds = (*shape, elements.shape[0])
-    integers = [_integers(each, elements.device, *bounds) for each in (own, begins)]
-    return kind(elements, integers[0], integers[1], tuple(shape))
+    integers = [_integers(each, elements.device, *bounds, copy=copy) for each in (own, begins)]
+    made = kind(elements, integers[0], integers[1], tuple(shape))
+    return made._known_as_checked(copy is not False and _are_known(own, begins))
 
 
 def _guessed(name: str, kind: type[Compressed], indices: Any, indptr: Any) -> Shape:
@@ -276,8 +286,10 @@ def _guessed(name: str, kind: type[Compressed], indices: Any, indptr: Any) -> Sh
     return (lines, length) if kind is CSR else (length, lines)
 
 
-def _elements(name: str, data: Any, device: Any) -> Tensor:
-    elements = operand(data, device=device)
+def _elements(name: str, data: Any, device: Any, copy: bool | None) -> Tensor:
+    elements = (
+        operand(data, device=device) if copy is None else asarray(data, device=device, copy=copy)
+    )
     if elements.ndim != 1:
         raise ShapeError(f"{name}: the stored elements are a vector, got shape {elements.shape}")
     if elements.dtype not in NUMERIC | BOOL:
@@ -304,7 +316,12 @@ def _known(name: str, integers: Any) -> Any:
     return array
 
 
-def _integers(integers: Any, device: Device, *bounds: int) -> Tensor:
+def _are_known(*integers: Any) -> bool:
+    """Whether what `_known` gave are arrays of the host, which the checks beside it have seen whole."""
+    return all(isinstance(own, np.ndarray) for own in integers)
+
+
+def _integers(integers: Any, device: Device, *bounds: int, copy: bool | None = None) -> Tensor:
     """Return integers below these bounds as a tensor of 32 bits if that is enough; as they are if they have 64."""
     if isinstance(integers, Tensor):
         wanted = integers.dtype if integers.dtype in (int32, int64) else int64
@@ -312,7 +329,7 @@ def _integers(integers: Any, device: Device, *bounds: int) -> Tensor:
             wanted = int32
         return converted(integers.to_device(device), wanted)
     dtype = structure.index_dtype(device, *bounds)
-    return asarray(integers.astype(dtype, copy=False), device=device)
+    return asarray(integers.astype(dtype, copy=False), device=device, copy=copy)
 
 
 def _check_count(name: str, what: str, elements: Tensor, integers: Any) -> None:

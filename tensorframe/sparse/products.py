@@ -59,8 +59,8 @@ def _product(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -
         return filled(shape, 0, data.dtype, data.device)
     operands = (data, matrix.indices, matrix.indptr, x)
     if transposed:
-        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=(length,))
-    return call(SPARSE_MATMUL, *operands)
+        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=(length, matrix._is_checked))
+    return call(SPARSE_MATMUL, *operands, attrs=(matrix._is_checked,))
 
 
 def _beside(matrix: Compressed, other: Any) -> Tensor:

@@ -67,9 +67,15 @@ def pointers(numbers: Array, count: int) -> Array:
 
 def ordered(
     coords: Sequence[Tensor], own: Tensor, sizes: Sequence[int]
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the order by lines, which coordinates give, and by places in them, and the integers of these lines."""
+) -> tuple[Tensor | None, Tensor, Tensor]:
+    """Return the order by lines, which coordinates give, and by places in them, and the integers of these lines.
+
+    There is none, and the places are the same tensor, where the elements are in order.
+    """
     numbers, places = flat([host(axis) for axis in coords], sizes), host(own)
+    follow = (numbers[1:] == numbers[:-1]) & (places[1:] >= places[:-1])
+    if bool((follow | (numbers[1:] > numbers[:-1])).all()):
+        return None, own, like(pointers(numbers, prod(sizes)), own)
     order = np.lexsort((places, numbers))
     arrays = (order, places[order], pointers(numbers[order], prod(sizes)))
     made = [like(array, own) for array in arrays]

@@ -158,7 +158,7 @@ class SparseTensor(ABC):
     def to_device(self, device: OnDevice) -> Self:
         """Return it on another device."""
         leaves = [leaf.to_device(device) for leaf in self._leaves()]
-        return type(self)._built(self.shape, leaves)
+        return type(self)._built(self.shape, leaves)._known_as_checked(self._is_checked)
 
     def compute(self) -> Self:
         """Compute the elements and the integers now, keep them, and return this tensor."""
@@ -169,6 +169,27 @@ class SparseTensor(ABC):
     def conj(self) -> Self:
         """Return it with complex elements conjugated."""
         return self.with_data(apply(CONJ, self.data)) if self.dtype.kind == "c" else self
+
+    # --- what is known of the integers
+
+    _others: dict[str, Any]  # what was made of them, or is known of them
+
+    @property
+    def _is_checked(self) -> bool:
+        """Whether the integers are known to be in order and within bounds, so that kernels may follow them as they are.
+
+        An assignment to one of these tensors gives it another node, of which nothing is known.
+        """
+        known = self._others.get("checked")
+        return known is not None and all(
+            leaf.node is node for leaf, node in zip(self._leaves()[1:], known, strict=True)
+        )
+
+    def _known_as_checked(self, known: bool = True) -> Self:
+        """Return this tensor, of whose integers it is known, or is not, that they are in order and within bounds."""
+        if known:
+            self._others["checked"] = tuple([leaf.node for leaf in self._leaves()[1:]])
+        return self
 
     # --- trees
 

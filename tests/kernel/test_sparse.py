@@ -28,6 +28,7 @@ ROWS = np.array([0, 0, 0, 2, 2, 3])
 in_both_forms = pytest.mark.parametrize(
     "build", [build_pieces, build_groups], ids=["threads", "work-groups"]
 )
+whether_checked = pytest.mark.parametrize("checked", [False, True])
 
 
 def run(build, op, attrs, *inputs):
@@ -54,29 +55,34 @@ def cuts(request, monkeypatch):
     monkeypatch.setattr(of_threads, "_REUSED", 0.1 if request.param == "several results" else 4)
 
 
+@whether_checked
 @in_both_forms
 @pytest.mark.parametrize("shape", [(3,), (3, 2), (3, 1), (3, 5), (3, 17), (3, 70)])
-def test_products(cuts, build, shape):
+def test_products(cuts, build, shape, checked):
     x = np.arange(np.prod(shape), dtype=float).reshape(shape) + 1
-    result, wrong = run(build, SPARSE_MATMUL, (), DATA, INDICES, INDPTR, x)
+    result, wrong = run(build, SPARSE_MATMUL, (checked,), DATA, INDICES, INDPTR, x)
     np.testing.assert_array_equal(result, DENSE @ x)
     assert not wrong
 
 
+@whether_checked
 @pytest.mark.parametrize("shape", [(4,), (4, 2)])
-def test_transposed_products(cuts, shape):
+def test_transposed_products(cuts, shape, checked):
     x = np.arange(np.prod(shape), dtype=float).reshape(shape) + 1
-    result, wrong = run(build_pieces, TRANSPOSED_SPARSE_MATMUL, (3,), DATA, INDICES, INDPTR, x)
+    result, wrong = run(
+        build_pieces, TRANSPOSED_SPARSE_MATMUL, (3, checked), DATA, INDICES, INDPTR, x
+    )
     np.testing.assert_array_equal(result, DENSE.T @ x)
     assert not wrong
 
 
+@whether_checked
 @in_both_forms
 @pytest.mark.parametrize("width", [(), (1,), (40,)])
-def test_sampled_products(cuts, build, width):
+def test_sampled_products(cuts, build, width, checked):
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((4, *width)), rng.standard_normal((3, *width))
-    result, wrong = run(build, SAMPLED_MATMUL, (), x, y, INDICES, INDPTR)
+    result, wrong = run(build, SAMPLED_MATMUL, (checked,), x, y, INDICES, INDPTR)
     whole = x.reshape(4, -1) @ y.reshape(3, -1).T
     np.testing.assert_allclose(result, whole[ROWS, INDICES], atol=1e-12)
     assert not wrong
@@ -106,6 +112,20 @@ def test_numbers_of_rows(cuts, build):
 def test_wrong_indices_are_marked_and_not_followed(cuts, build, indices, indptr):
     arrays = (DATA, np.array(indices, np.int32), np.array(indptr, np.int32))
     for x in (np.ones(3), np.ones((3, 2))):
-        assert run(build, SPARSE_MATMUL, (), *arrays, x)[1]
+        assert run(build, SPARSE_MATMUL, (False,), *arrays, x)[1]
     if build is build_pieces:
-        assert run(build, TRANSPOSED_SPARSE_MATMUL, (3,), *arrays, np.ones(4))[1]
+        assert run(build, TRANSPOSED_SPARSE_MATMUL, (3, False), *arrays, np.ones(4))[1]
+
+
+@pytest.mark.parametrize("op", [SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL])
+@pytest.mark.parametrize("rows", [2_000, 10_000, 100_000])
+def test_a_million_elements_are_shared_by_two_threads(op, rows):
+    attrs = (rows, True) if op is TRANSPOSED_SPARSE_MATMUL else (True,)
+    shapes = [(1_000_000,), (1_000_000,), (rows + 1,), (rows,)]
+    dtypes = [np.dtype(own) for own in ("f4", "i4", "i4", "f4")]
+    operation = RegionOp(op, attrs, (0, 1, 2, 3), (rows,), dtypes[0])
+    region = Region(tuple(zip(shapes, dtypes, strict=True)), (operation,), (4,))
+    first = build_pieces(region, [(1,)] * 4).launches[0]
+    pieces = -(-first.total // first.grain)
+    # who takes one more takes 1 / 1.8 of them at most
+    assert -(-pieces // 2) / pieces <= 1 / 1.8

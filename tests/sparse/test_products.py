@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 import tensorframe as tfr
+from tensorframe.errors import IndexingError
 from tests.backends.devices import FOUND
 from tests.sparse.matrices import FORMATS, compare, numbers, random_case, random_matrix
 
@@ -106,6 +107,42 @@ def test_bits_do_not_depend_on_threads():
             results.append(((tensor @ x).numpy(), (tensor.T @ y).numpy()))
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+def test_integers_that_were_checked_are_followed_until_one_of_them_is_assigned_to(kind):
+    make = getattr(tfr.sparse, f"{kind}_array")
+    tensor = make(([1.0, 2.0], [0, 1], [0, 1, 2, 2]), shape=(3, 3))
+    product = tensor @ tfr.ones(3, dtype=tfr.float64)
+    assert "True" in str(product.node.attrs)
+    derived = [tensor.T, tensor.tocoo(), tensor.coalesce(), tensor.astype("f4")]
+    assert all(own._is_checked for own in derived)
+    rebuilt = type(tensor)._built(tensor.shape, tensor._leaves())
+    np.testing.assert_array_equal((rebuilt @ tfr.ones(3)).numpy(), product.numpy())
+    assert not rebuilt._is_checked
+    tensor.indices[1] = 7
+    with pytest.raises(IndexingError, match="out of bounds"):
+        (tensor @ tfr.ones(3)).numpy()
+
+
+def test_arrays_of_scipy_are_copied_or_shared_by_a_promise():
+    matrix = scipy.sparse.eye_array(4, format="csr")
+    own, shared = tfr.sparse.from_scipy(matrix), tfr.sparse.from_scipy(matrix, copy=False)
+    matrix.data[0], matrix.indices[1] = 5.0, 77
+    np.testing.assert_array_equal((own @ tfr.ones(4)).numpy(), np.ones(4))
+    assert np.shares_memory(shared.data.numpy(), matrix.data)
+    with pytest.raises(IndexingError, match="index 77 is out of bounds"):
+        (shared @ tfr.ones(4)).numpy()
+
+
+def test_coordinates_keep_their_rows_until_elements_change():
+    tensor = tfr.sparse.coo_array(([1.0, 2.0], ([1, 0], [0, 1])), shape=(2, 2))
+    assert tensor.tocsr() is tensor.tocsr()
+    assert tensor.coalesce().tocsr().data is not tensor.tocsr().data
+    tensor.data[0] = 7.0
+    np.testing.assert_array_equal((tensor @ tfr.ones(2)).numpy(), [2.0, 7.0])
+    in_order = tensor.coalesce()
+    assert in_order.tocsr().indices is in_order.col  # nothing is put in order
 
 
 def test_a_product_is_one_call_that_explain_shows():

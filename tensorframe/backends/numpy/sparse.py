@@ -26,11 +26,11 @@ def row_numbers(indptr: Array, count: int) -> Array:
 
 
 @spells("sparse_matmul")
-def sparse_matmul(data: Array, indices: Array, indptr: Array, x: Array) -> Array:
+def sparse_matmul(data: Array, indices: Array, indptr: Array, x: Array, checked: bool) -> Array:
     """Multiply, and add up the products of each row in order."""
     stack, columns, width = as_stack(x.shape)
     rows, count = len(indptr) - 1, len(data)
-    places = _places(indices, indptr, count, stack, columns)
+    places = _places(indices, indptr, count, stack, columns, checked)
     flat = x.reshape((stack * columns, width))
     result = np.zeros((rows, width), data.dtype)
     for first, stop in _blocks(indptr, width):
@@ -46,11 +46,11 @@ def sparse_matmul(data: Array, indices: Array, indptr: Array, x: Array) -> Array
 
 @spells("transposed_sparse_matmul")
 def transposed_sparse_matmul(
-    data: Array, indices: Array, indptr: Array, x: Array, columns: int
+    data: Array, indices: Array, indptr: Array, x: Array, columns: int, checked: bool
 ) -> Array:
     """Multiply, and add the products to the rows of the result that columns name, in order."""
     stack, _, width = as_stack(x.shape)
-    places = _places(indices, indptr, len(data), stack, columns)
+    places = _places(indices, indptr, len(data), stack, columns, checked)
     flat = x.reshape((-1, width))
     result = np.zeros((stack * columns, width), data.dtype)
     for first, stop in _blocks(indptr, width):
@@ -62,11 +62,11 @@ def transposed_sparse_matmul(
 
 
 @spells("sampled_matmul")
-def sampled_matmul(x: Array, y: Array, indices: Array, indptr: Array) -> Array:
+def sampled_matmul(x: Array, y: Array, indices: Array, indptr: Array, checked: bool) -> Array:
     """Multiply rows of both factors, and add up the products."""
     stack, _, width = as_stack(x.shape)
     columns, count = as_stack(y.shape)[1], len(indices)
-    places = _places(indices, indptr, count, stack, columns)
+    places = _places(indices, indptr, count, stack, columns, checked)
     left, right = x.reshape((-1, width)), y.reshape((-1, width))
     result = np.empty(count, x.dtype)
     for first, stop in _blocks(indptr, width):
@@ -92,8 +92,20 @@ def _blocks(indptr: Array, width: int) -> Iterator[tuple[int, int]]:
         first = stop
 
 
-def _places(indices: Array, indptr: Array, count: int, stack: int, columns: int) -> Array:
-    """Return the row of all dense matrices, one below the other, that each element meets; checked."""
+def _places(
+    indices: Array, indptr: Array, count: int, stack: int, columns: int, checked: bool
+) -> Array:
+    """Return the row of all dense matrices, one below the other, that each element meets."""
+    if not checked:
+        _check_places(indices, indptr, count, columns)
+    if stack == 1:
+        return indices
+    height = (len(indptr) - 1) // max(stack, 1)
+    matrix = np.repeat(np.arange(len(indptr) - 1) // max(height, 1), np.diff(indptr))
+    return matrix * columns + indices
+
+
+def _check_places(indices: Array, indptr: Array, count: int, columns: int) -> None:
     _check_pointers(indptr, count)
     if count and not (indices.min() >= 0 and indices.max() < columns):
         wrong = indices[(indices < 0) | (indices >= columns)][0]
@@ -101,11 +113,6 @@ def _places(indices: Array, indptr: Array, count: int, stack: int, columns: int)
             f"index {wrong} is out of bounds for the {columns} columns of a sparse matrix",
             suggestions=("indices from 0 to one less than the size of their axis",),
         )
-    if stack == 1:
-        return indices
-    height = (len(indptr) - 1) // max(stack, 1)
-    matrix = np.repeat(np.arange(len(indptr) - 1) // max(height, 1), np.diff(indptr))
-    return matrix * columns + indices
 
 
 def _check_pointers(indptr: Array, count: int) -> None:

@@ -51,7 +51,7 @@ from tensorframe.ops.sparse import (
 )
 
 # Rows and elements of a piece, multiplied with so many columns.
-_PIECE = 1 << 15
+_PIECE = 1 << 16
 # Results that are made side by side at most, and how many products there are for each element of them.
 _RESULTS, _REUSED = 8, 4
 # Elements of a row, on average, from which several interleaved accumulators take them.
@@ -111,8 +111,10 @@ class _Pieces:
             most = min(products // (_REUSED * max(size_of(region), 1)), products // _PIECE)
             self.results = max(1, min(most, _RESULTS))
             piece = -(-work // self.results)
-        long = width == 1 and rows.entry_count >= _LONG * rows.row_count
-        self._beside = op.op is not ROW_NUMBERS and long
+        # so that no addition waits for the one before
+        self._in_turns = width == 1 and rows.entry_count >= _LONG * rows.row_count
+        # a loop of its own looks at the columns: it runs on vectors
+        self._beside = not rows.checked and op.op is not ROW_NUMBERS and self._in_turns
         if op.op is not ROW_NUMBERS:
             self._largest = ir.variable("largest", rows.index_word().dtype)
         self._units = -(-work // piece)
@@ -134,13 +136,17 @@ class _Pieces:
             ir.Set(BEGIN, self._rows.pointer(_ROW)),
             ir.Set(END, self._rows.pointer(_ROW + 1)),
         )
+        every_row = ir.Loop(_ROW, _FIRST, _STOP, (*pointers, *of_row))
+        checked: Statements = (
+            *self._check(),
+            *self._begin(),
+            ir.If(negation(_WRONG), (every_row,)),
+            ir.If(self._is_wrong(), (ir.Store(MARK, ZERO, ir.literal(1, bool_)),)),
+        )
         piece = (
             *self._search(_FIRST, _UNIT),
             *self._search(_STOP, _UNIT + 1),
-            *self._check(),
-            *self._begin(),
-            ir.If(negation(_WRONG), (ir.Loop(_ROW, _FIRST, _STOP, (*pointers, *of_row)),)),
-            ir.If(self._is_wrong(), (ir.Store(MARK, ZERO, ir.literal(1, bool_)),)),
+            *((*self._begin(), every_row) if self._rows.checked else checked),
         )
         loop = ir.Loop(_UNIT, ir.START, ir.STOP, piece, parallel=True)
         op = self._region.ops[0]
@@ -210,13 +216,14 @@ class _Pieces:
 
     def _for_each_entry(self, *body: ir.Statement, packed: bool = False) -> ir.Loop:
         """Return the loop over the elements of a row; where columns are not looked at beside it, it does that."""
-        note = () if self._beside else self._note()
+        note = () if self._beside or self._rows.checked else self._note()
         return self._rows.for_each_entry(*note, *body, packed=packed)
 
     def _place(self) -> ir.Expr:
         """Return the column of the element that is looked at; the last one where it is none, and not known to be."""
         column = self._rows.column()
-        return column if self._beside else smaller(column, self._rows.columns - 1)
+        known = self._beside or self._rows.checked
+        return column if known else smaller(column, self._rows.columns - 1)
 
     def _begin(self) -> Statements:
         """Return how a result that rows are added to begins."""
@@ -247,7 +254,7 @@ class _Pieces:
             store = self.result.store(sums, matrix, row, ZERO)
             loops = (
                 _side_by_side(sums, term)
-                if self._beside
+                if self._in_turns
                 else (self._for_each_entry(*join(sums, term)),)
             )
             return (*cleared(sums), *loops, *store)

@@ -1,7 +1,7 @@
 """Sparse matrices in compressed rows, as kernels read them: pointers, places and elements, checked where they are read.
 
 A pointer that falls or lies outside, and a column that is none, is marked as an index out of bounds: what is read
-instead lies within the operands.
+instead lies within the operands. Where the integers were checked before, they are read as they are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from tensorframe.kernel.nest.axes import step_of, summed, times
 from tensorframe.kernel.nest.body import Numbers
 from tensorframe.kernel.nest.layout import Strides
 from tensorframe.kernel.spaces.gather import place_of
-from tensorframe.ops.sparse import ROW_NUMBERS, SAMPLED_MATMUL, as_stack
+from tensorframe.ops.sparse import (
+    ROW_NUMBERS,
+    SAMPLED_MATMUL,
+    TRANSPOSED_SPARSE_MATMUL,
+    as_stack,
+)
 
 Statements = tuple[ir.Statement, ...]
 # an element: a number, or the two parts of a complex one
@@ -83,6 +88,7 @@ class SparseRows:
         entries = op.inputs[1:3] if op.op is not SAMPLED_MATMUL else op.inputs[2:]
         (pointers,) = op.inputs[:1] if op.op is ROW_NUMBERS else entries[1:]
         self._indptr = self.operand(pointers)
+        self.checked = False
         self.row_count = region.shape_of(pointers)[0] - 1
         count = op.attrs[0] if op.op is ROW_NUMBERS else region.shape_of(entries[0])[0]
         self.entry_count = count
@@ -98,7 +104,8 @@ class SparseRows:
         shapes = [as_stack(region.shape_of(source)) for source in dense]
         self.stack, _, self.width = shapes[0]
         # that which columns name has as many rows
-        own = op.attrs[0] if op.attrs else shapes[-1][1]
+        own = op.attrs[0] if op.op is TRANSPOSED_SPARSE_MATMUL else shapes[-1][1]
+        self.checked = op.attrs[-1]
         self.columns = numbers.take(own, "columns")
         self._rows_of_one = numbers.take(max(self.row_count // max(self.stack, 1), 1), "height")
 
@@ -129,6 +136,8 @@ class SparseRows:
     def bounds(self, row: ir.Expr) -> Statements:
         """Return how `BEGIN` and `END` of a row are set: rows follow each other, from the first element to the last."""
         begin, end = self.pointer(row), self.pointer(row + 1)
+        if self.checked:
+            return (ir.Set(END, end), ir.Set(BEGIN, begin))
         short = both(equal(row + 1, self.rows), not_equal(end, self.entries))
         upto = _checked(where(short, self.entries + 1, end), self.entries + 1)
         most = where(equal(row, ZERO), ZERO, END)
@@ -137,12 +146,16 @@ class SparseRows:
     def row_of(self, entry: ir.Expr, upto: ir.Expr) -> ir.Expr:
         """Return the row of an element, which the one before `upto` is, checked."""
         row = upto - 1
+        if self.checked:
+            return row
         begin, end = self.pointer(row), self.pointer(upto)
         return row + _checked(entry - begin, end - begin) * 0
 
     def place(self, entry: ir.Expr = ENTRY) -> ir.Expr:
         """Return the column of an element, that which is looked at, checked."""
         (index,) = self._indices.element(entry)
+        if self.checked:
+            return ir.apply("to_index", index, dtype=ir.INDEX)
         return place_of(index, self.columns)
 
     def column(self) -> ir.Expr:

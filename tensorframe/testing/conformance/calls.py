@@ -60,9 +60,8 @@ def _rows(x: Any) -> Any:
 
 def _sampled(x: Any, _: Any) -> Any:
     rows = _rows(x)
-    return call(
-        SAMPLED_MATMUL, x[None, :, :3], x[None, :, 3:], rows.indices % x.shape[0], rows.indptr
-    )
+    operands = (x[None, :, :3], x[None, :, 3:], rows.indices % x.shape[0], rows.indptr)
+    return call(SAMPLED_MATMUL, *operands, attrs=(False,))
 
 
 def _replayed(x: Any, _: Any) -> Any:
