@@ -293,6 +293,10 @@ def get() -> Options:
 
     Those of the innermost `with tfr.config.override(...)` of this thread or task, else the
     program's.
+
+    >>> with tfr.config.override(progress="off"):
+    ...     tfr.config.get().progress
+    'off'
     """
     return _override.get() or Process.base
 
@@ -405,7 +409,12 @@ def save(path: str | os.PathLike[str]) -> None:
 
 
 def describe() -> str:
-    """Return a line per option, name, value in force and meaning, and one per setting of a device that was set."""
+    """Return a line per option, name, value in force and meaning, and one per setting of a device that was set.
+
+    >>> with tfr.config.override(progress="off"):
+    ...     "progress = 'off': " in tfr.config.describe()
+    True
+    """
     options = get()
     lines = [
         f"{option.name} = {getattr(options, option.name)!r}: {option.metadata['doc']}"

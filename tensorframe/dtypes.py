@@ -189,6 +189,9 @@ def get_default_dtype() -> DType:
 
     Float32, unless `set_default_dtype` or the options say otherwise; functions without a `dtype`
     use it.
+
+    >>> tfr.get_default_dtype() == tfr.asarray([1.5, 2.5]).dtype
+    True
     """
     return _Defaults.real
 

@@ -69,6 +69,8 @@ def fft(
 
     >>> tfr.fft.fft(np.asarray([1.0, 1.0, 1.0, 1.0])).numpy()
     array([4.+0.j, 0.+0.j, 0.+0.j, 0.+0.j])
+    >>> tfr.fft.fft(np.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
+    [[(4+0j), (6+0j)], [(-2+0j), (-2+0j)]]
     """
     return delivered("fft", _along_one("fft", FFTN, _precise(a), n, axis, norm), out)
 
@@ -87,6 +89,8 @@ def ifft(
 
     >>> tfr.fft.ifft(np.asarray([4.0, 0.0])).numpy()
     array([2.+0.j, 2.+0.j])
+    >>> tfr.fft.ifft(np.asarray([[4.0, 0.0], [2.0, 0.0]]), axis=1).shape
+    (2, 2)
     """
     return delivered("ifft", _along_one("ifft", IFFTN, _precise(a), n, axis, norm), out)
 
@@ -103,6 +107,8 @@ def rfft(
 
     >>> tfr.fft.rfft(np.asarray([1.0, 0.0, 0.0, 0.0])).numpy()
     array([1.+0.j, 1.+0.j, 1.+0.j])
+    >>> tfr.fft.rfft(np.ones((8, 3)), axis=0).shape
+    (5, 3)
     """
     return delivered("rfft", _along_one("rfft", RFFTN, _real("rfft", a), n, axis, norm), out)
 
@@ -121,6 +127,8 @@ def irfft(
 
     >>> tfr.fft.irfft(np.asarray([1.0, 1.0, 1.0])).numpy()
     array([1., 0., 0., 0.])
+    >>> tfr.fft.irfft(np.ones((2, 5)), axis=1).shape
+    (2, 8)
     """
     a = _complex(a)
     points = _points_from_half("irfft", a, n, axis)
@@ -138,6 +146,8 @@ def hfft(
 
     >>> tfr.fft.hfft(np.asarray([1.0, 2.0, 3.0])).numpy()
     array([ 8., -2.,  0., -2.])
+    >>> tfr.fft.hfft(np.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
+    [[4.0, 6.0], [-2.0, -2.0]]
     """
     a = _complex(a)
     points = _points_from_half("hfft", a, n, axis)
@@ -158,6 +168,8 @@ def ihfft(
 
     >>> tfr.fft.ihfft(np.asarray([4.0, 0.0, 0.0, 0.0])).numpy()
     array([1.-0.j, 1.-0.j, 1.-0.j])
+    >>> tfr.fft.ihfft(np.ones((4, 6)), axis=0).shape
+    (3, 6)
     """
     a = _real("ihfft", a)
     half = _along_one("ihfft", RFFTN, a, n, axis, _OPPOSITE[_scaling("ihfft", norm)])
@@ -355,6 +367,8 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Tensor:
 
     >>> tfr.fft.fftshift(np.asarray([0, 1, 2, -2, -1])).numpy()
     array([-2, -1,  0,  1,  2])
+    >>> tfr.fft.fftshift(np.asarray([[0, 1, -1], [10, 11, 9]]), axes=1).tolist()
+    [[-1, 0, 1], [9, 10, 11]]
     """
     tensor = operand(x)
     shifted = normalize_axes("fftshift", axes, tensor.ndim)
@@ -366,6 +380,8 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Tensor:
 
     >>> tfr.fft.ifftshift(np.asarray([-2, -1, 0, 1, 2])).numpy()
     array([ 0,  1,  2, -2, -1])
+    >>> tfr.fft.ifftshift(np.asarray([[-1, 0, 1], [9, 10, 11]]), axes=1).tolist()
+    [[0, 1, -1], [10, 11, 9]]
     """
     tensor = operand(x)
     shifted = normalize_axes("ifftshift", axes, tensor.ndim)

@@ -397,10 +397,15 @@ def _filling(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         tensor._rebind(made.node)
         return tensor
 
+    argument = ", 0.5" if make is constant else ""
     fill.__name__ = fill.__qualname__ = f"{make.__name__}_"
     fill.__doc__ = f"""Give `tensor` the values of `{make.__name__}` in its own shape, dtype and device; return it.
 
     Further arguments are those of `{make.__name__}`. Other tensors do not change, those that are tied to this one do.
+
+    >>> weight = tfr.zeros((4, 4))
+    >>> tfr.nn.init.{make.__name__}_(weight{argument}) is weight
+    True
     """
     return fill
 

@@ -219,6 +219,22 @@ def test_every_function_and_class_is_described_in_a_dozen_words(reference):
     assert short == {}
 
 
+def test_a_function_of_an_axis_has_an_example_with_one(reference):
+    """A vector of three shows a name; what an axis does, only an array of several dimensions shows."""
+    bare = []
+    for group in reference.GROUPS:
+        for path, value in reference.entries(group):
+            home = getattr(value, "__module__", None) or ""
+            if isinstance(value, type) or not callable(value) or not home.startswith("tensorframe"):
+                continue
+            examples = "\n".join(re.findall(r">>>.*|\.\.\. .*", value.__doc__ or ""))
+            if {"axis", "axes"} & {*sections.parameters(value)} and not re.search(
+                r"\[\[|\(\(|reshape|ax[ie]s=|, \(\d", examples
+            ):
+                bare.append(path)
+    assert bare == []
+
+
 def headings(text):
     """Return the sections of a docstring as a reader is shown it."""
     return re.findall(r"^(\w[\w ]*)\n-{3,}$", text, re.MULTILINE)

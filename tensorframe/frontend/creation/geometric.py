@@ -65,6 +65,8 @@ def logspace(
 
     >>> tfr.logspace(0, 2, 3).tolist()
     [1.0, 10.0, 100.0]
+    >>> tfr.logspace(tfr.asarray([0.0, 2.0]), 2.0, 3, axis=1).tolist()
+    [[1.0, 10.0, 100.0], [100.0, 100.0, 100.0]]
     """
     place = resolve_device(device)
     low: Any
@@ -119,6 +121,8 @@ def geomspace(
 
     >>> tfr.geomspace(1, 1000, 4).tolist()
     [1.0, 10.0, 100.0, 1000.0]
+    >>> tfr.geomspace(tfr.asarray([1.0, 100.0]), 100.0, 3, axis=1).tolist()
+    [[1.0, 10.0, 100.0], [100.0, 100.0, 100.0]]
     """
     if has_axes(start, stop):
         return _between_tensors(start, stop, num, endpoint, dtype, axis, device)

@@ -146,6 +146,8 @@ def linspace(
 
     >>> tfr.linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> tfr.linspace(tfr.asarray([0.0, 10.0]), 20.0, 3, axis=1).tolist()
+    [[0.0, 10.0, 20.0], [10.0, 15.0, 20.0]]
     """
     size = _count("linspace", num)
     gaps = size - 1 if endpoint else size

@@ -359,6 +359,8 @@ def cross(
 
     >>> tfr.cross(np.asarray([1, 0, 0]), np.asarray([0, 1, 0])).numpy()
     array([0, 0, 1])
+    >>> tfr.cross(np.asarray([[1, 0, 0], [0, 1, 0]]), np.asarray([0, 0, 1])).tolist()
+    [[0, -1, 0], [1, 0, 0]]
     """
     if axis is not None:
         return _cross(a, b, axis)
@@ -374,6 +376,8 @@ def cross_in_space(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Tensor
 
     >>> tfr.linalg.cross(np.asarray([1, 0, 0]), np.asarray([0, 1, 0])).numpy()
     array([0, 0, 1])
+    >>> tfr.linalg.cross(np.asarray([[1, 0], [0, 1], [0, 0]]), np.asarray([[0], [0], [1]]), axis=0).tolist()
+    [[0, 1], [-1, 0], [0, 0]]
     """
     return _cross(x1, x2, axis, frozenset({3}))
 

@@ -45,6 +45,8 @@ def vector_norm(
 
     >>> tfr.linalg.vector_norm(np.asarray([3.0, 4.0])).item()
     5.0
+    >>> tfr.linalg.vector_norm(np.asarray([[3.0, 4.0], [6.0, 8.0]]), axis=1, keepdims=True).tolist()
+    [[5.0], [10.0]]
     """
     x = at_full_precision(*floating(x))
     axes = normalize_axes("vector_norm", axis, x.ndim)

@@ -27,6 +27,8 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Tensor
 
     >>> tfr.append(tfr.asarray([1, 2]), 3).tolist()
     [1, 2, 3]
+    >>> tfr.append(tfr.asarray([[1, 2], [3, 4]]), tfr.asarray([[5], [6]]), axis=1).tolist()
+    [[1, 2, 5], [3, 4, 6]]
     """
     return concat([arr, values], axis=axis)
 
@@ -38,6 +40,8 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Tensor:
 
     >>> tfr.delete(tfr.asarray([1, 2, 3, 4]), [0, 2]).tolist()
     [2, 4]
+    >>> tfr.delete(tfr.asarray([[1, 2, 3], [4, 5, 6]]), 1, axis=1).tolist()
+    [[1, 3], [4, 6]]
     """
     tensor, dimension = along("delete", arr, axis)
     size = tensor.shape[dimension]
@@ -59,6 +63,8 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
 
     >>> tfr.insert(tfr.asarray([1, 2, 3]), 1, 9).tolist()
     [1, 9, 2, 3]
+    >>> tfr.insert(tfr.asarray([[1, 2], [3, 4]]), 1, 9, axis=1).tolist()
+    [[1, 9, 2], [3, 9, 4]]
     """
     tensor, dimension = along("insert", arr, axis)
     size = tensor.shape[dimension]

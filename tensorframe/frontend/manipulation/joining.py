@@ -87,6 +87,8 @@ def concat(
 
     >>> tfr.concat([tfr.asarray([1, 2]), tfr.asarray([3])]).tolist()
     [1, 2, 3]
+    >>> tfr.concat([tfr.ones((2, 3)), tfr.zeros((2, 1))], axis=1).tolist()
+    [[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]
     """
     tensors = _alike("concat", arrays, dtype, casting)
     if axis is None:
@@ -245,6 +247,8 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
 
     >>> [part.tolist() for part in tfr.array_split(tfr.arange(5), 2)]
     [[0, 1, 2], [3, 4]]
+    >>> [part.shape for part in tfr.array_split(tfr.ones((2, 4)), 3, axis=1)]
+    [(2, 2), (2, 1), (2, 1)]
     """
     tensor = operand(ary)
     dimension = normalize_axis("array_split", axis, tensor.ndim)
@@ -277,6 +281,8 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
 
     >>> [part.tolist() for part in tfr.split(tfr.arange(4), 2)]
     [[0, 1], [2, 3]]
+    >>> [part.shape for part in tfr.split(tfr.ones((2, 4)), 2, axis=1)]
+    [(2, 2), (2, 2)]
     """
     tensor = operand(ary)
     size = tensor.shape[normalize_axis("split", axis, tensor.ndim)]
@@ -338,6 +344,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Tensor:
 
     >>> tfr.repeat(tfr.asarray([1, 2]), 2).tolist()
     [1, 1, 2, 2]
+    >>> tfr.repeat(tfr.asarray([[1, 2], [3, 4]]), tfr.asarray([1, 2]), axis=0).tolist()
+    [[1, 2], [3, 4], [3, 4]]
     """
     tensor, dimension = along_line("repeat", a, axis)
     if type(repeats) is int and repeats >= 0:

@@ -262,6 +262,8 @@ def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
 
     >>> tfr.flip(tfr.asarray([1, 2, 3])).tolist()
     [3, 2, 1]
+    >>> tfr.flip(tfr.asarray([[1, 2, 3], [4, 5, 6]]), axis=0).tolist()
+    [[4, 5, 6], [1, 2, 3]]
     """
     tensor = operand(m)
     shape = tensor.node.shape
@@ -322,6 +324,8 @@ def roll(a: ArrayLike, shift: Axes, axis: Axes | None = None) -> Tensor:
 
     >>> tfr.roll(tfr.asarray([1, 2, 3, 4]), 1).tolist()
     [4, 1, 2, 3]
+    >>> tfr.roll(tfr.asarray([[1, 2, 3], [4, 5, 6]]), (1, -1), axis=(0, 1)).tolist()
+    [[5, 6, 4], [2, 3, 1]]
     """
     tensor = operand(a)
     shifts = integers("roll", "shift", shift)

@@ -33,6 +33,8 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: Order = "big") -> 
 
     >>> tfr.packbits([1, 0, 0, 0, 0, 0, 1, 1, 1]).tolist()
     [131, 128]
+    >>> tfr.packbits([[1, 0, 1], [1, 1, 0]], axis=0).tolist()
+    [[192, 64, 128]]
     """
     tensor, place = along_line("packbits", a, axis)
     if tensor.dtype not in BITWISE:
@@ -54,6 +56,8 @@ def unpackbits(
 
     >>> tfr.unpackbits(tfr.asarray([131], dtype="uint8")).tolist()
     [1, 0, 0, 0, 0, 0, 1, 1]
+    >>> tfr.unpackbits(tfr.asarray([[1], [255]], dtype="uint8"), axis=1, count=3).tolist()
+    [[0, 0, 0], [1, 1, 1]]
     """
     tensor, place = along("unpackbits", a, axis)
     if tensor.dtype != as_dtype("uint8"):

@@ -72,6 +72,8 @@ def unwrap(
 
     >>> tfr.unwrap(tfr.asarray([0, 170, -170, 0]), period=360).tolist()
     [0, 170, 190, 360]
+    >>> tfr.unwrap(tfr.asarray([[170, 0], [-170, 0]]), axis=0, period=360).tolist()
+    [[170, 0], [190, 0]]
     """
     tensor: Any = operand(p)
     whole = tensor.dtype in INTEGER and isinstance(period, int) and period % 2 == 0

@@ -137,6 +137,8 @@ def trim_zeros(
 
     >>> tfr.trim_zeros(tfr.asarray([0, 0, 1, 0, 2, 0])).tolist()
     [1, 0, 2]
+    >>> tfr.trim_zeros(tfr.asarray([[0, 0, 0], [0, 1, 2]])).tolist()
+    [[1, 2]]
     """
     tensor = operand(filt)
     if not isinstance(trim, str) or not trim or set(trim.lower()) - {"f", "b"}:

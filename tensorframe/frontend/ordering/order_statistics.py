@@ -66,6 +66,8 @@ def median(
 
     >>> tfr.median(tfr.asarray([3.0, 1.0, 2.0, 10.0])).item()
     2.5
+    >>> tfr.median(tfr.asarray([[3.0, 1.0], [2.0, 4.0]]), axis=0).tolist()
+    [2.5, 2.5]
     """
     del overwrite_input  # a hint of NumPy's, here and below: operands never change
     result = _or_nan("median", a, 0.5, axis, keepdims, "linear", _whole_of_any)
@@ -83,6 +85,8 @@ def nanmedian(
 
     >>> tfr.nanmedian(tfr.asarray([3.0, math.nan, 1.0])).item()
     2.0
+    >>> tfr.nanmedian(tfr.asarray([[3.0, math.nan, 1.0], [2.0, 4.0, 9.0]]), axis=1).tolist()
+    [2.0, 4.0]
     """
     del overwrite_input
     result = _or_nan("nanmedian", a, 0.5, axis, keepdims, "linear", _without_nan_of_any)
@@ -113,6 +117,8 @@ def quantile(
 
     >>> tfr.quantile(tfr.asarray([0.0, 1.0, 2.0, 3.0]), tfr.asarray([0.5, 1.0])).tolist()
     [1.5, 3.0]
+    >>> tfr.quantile(tfr.asarray([[3.0, 1.0], [2.0, 4.0]]), tfr.asarray([0.0, 0.5]), axis=1).shape
+    (2, 2)
     """
     del overwrite_input
     result = _asked("quantile", a, q, axis, keepdims, method, _whole, weights)
@@ -134,6 +140,8 @@ def nanquantile(
 
     >>> tfr.nanquantile(tfr.asarray([0.0, math.nan, 1.0]), 0.5).item()
     0.5
+    >>> tfr.nanquantile(tfr.asarray([[0.0, math.nan], [2.0, 8.0]]), 0.5, axis=0).tolist()
+    [1.0, 8.0]
     """
     del overwrite_input
     result = _asked("nanquantile", a, q, axis, keepdims, method, _without_nan, weights)
@@ -155,6 +163,8 @@ def percentile(
 
     >>> tfr.percentile(tfr.asarray([0.0, 1.0, 2.0, 3.0]), 50).item()
     1.5
+    >>> tfr.percentile(tfr.asarray([[3.0, 1.0], [2.0, 4.0]]), 50, axis=0).tolist()
+    [2.5, 2.5]
     """
     del overwrite_input
     shares = _hundredth("percentile", q)
@@ -179,6 +189,8 @@ def nanpercentile(
 
     >>> tfr.nanpercentile(tfr.asarray([0.0, math.nan, 1.0]), 50).item()
     0.5
+    >>> tfr.nanpercentile(tfr.asarray([[0.0, math.nan], [2.0, 8.0]]), [0, 100], axis=1).tolist()
+    [[0.0, 2.0], [0.0, 8.0]]
     """
     del overwrite_input
     shares = _hundredth("nanpercentile", q)

@@ -60,6 +60,8 @@ def sort(
 
     >>> tfr.sort(tfr.asarray([3, 1, 2]), descending=True).tolist()
     [3, 2, 1]
+    >>> tfr.sort(tfr.asarray([[3, 1], [2, 4]]), axis=0).tolist()
+    [[2, 1], [3, 4]]
     """
     del stable
     if kind is not None or order is not None:
@@ -88,6 +90,8 @@ def argsort(
 
     >>> tfr.argsort(tfr.asarray([3, 1, 3, 2]), descending=True).tolist()
     [0, 2, 3, 1]
+    >>> tfr.argsort(tfr.asarray([[3, 1], [2, 4]]), axis=0).tolist()
+    [[1, 0], [0, 1]]
     """
     if kind is not None or order is not None:
         _read_kind("argsort", kind, order)
@@ -108,6 +112,8 @@ def topk(x: ArrayLike, k: int, /, axis: int = -1, *, largest: bool = True) -> To
     >>> values, indices = tfr.topk(tfr.asarray([1.0, 4.0, 3.0]), 2)
     >>> values.tolist(), indices.tolist()
     ([4.0, 3.0], [1, 2])
+    >>> tfr.topk(tfr.asarray([[1.0, 4.0, 3.0], [7.0, 0.0, 8.0]]), 1, axis=1)[1].tolist()
+    [[1], [2]]
     """
     x, dimension = along("topk", x, axis)
     size = x.shape[dimension]
@@ -132,6 +138,8 @@ def partition(
 
     >>> tfr.partition(tfr.asarray([4, 1, 3, 2]), 1)[1].item()
     2
+    >>> tfr.partition(tfr.asarray([[4, 1], [3, 2]]), 0, axis=0).tolist()
+    [[3, 1], [4, 2]]
     """
     _read_kind("partition", kind, order)
     return _partitioned(PARTITION, a, kth, axis)
@@ -149,6 +157,8 @@ def argpartition(
     >>> x = tfr.asarray([4, 1, 3, 2])
     >>> tfr.take(x, tfr.argpartition(x, 1))[1].item()
     2
+    >>> tfr.argpartition(tfr.asarray([[4, 1, 3], [0, 5, 6]]), 0, axis=1)[:, 0].tolist()
+    [1, 0]
     """
     _read_kind("argpartition", kind, order)
     return _partitioned(ARGPARTITION, a, kth, axis)

@@ -126,6 +126,10 @@ def shuffle(x: ArrayLike, axis: int = 0, *, key: Source = None) -> None:
     >>> tfr.random.shuffle(x)
     >>> sorted(x.tolist())
     [0, 1, 2, 3, 4]
+    >>> table = tfr.asarray([[1, 2], [3, 4]])
+    >>> tfr.random.shuffle(table, axis=1)
+    >>> sorted(table[0].tolist())
+    [1, 2]
     """
     if not isinstance(x, Tensor):
         raise DTypeError(

@@ -132,6 +132,8 @@ def permutation(
 
     >>> sorted(tfr.random.permutation(5).tolist())
     [0, 1, 2, 3, 4]
+    >>> sorted(tfr.random.permutation(np.asarray([[1, 2], [3, 4]])).tolist())
+    [[1, 2], [3, 4]]
     """
     if isinstance(x, int | np.integer):
         return _random_order(operator.index(x), device, key)
@@ -168,6 +170,8 @@ def choice(
 
     >>> tfr.random.choice(np.asarray([10, 20, 30]), 2, p=[0, 1, 0]).tolist()
     [20, 20]
+    >>> tfr.random.choice(np.asarray([[1, 2], [3, 4]]), 3, axis=1, p=[0, 1]).tolist()
+    [[2, 2, 2], [4, 4, 4]]
     """
     candidates: Any = a
     tensor = None if isinstance(a, int | np.integer) else operand(a)

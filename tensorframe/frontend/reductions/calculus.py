@@ -37,6 +37,8 @@ def trapezoid(
 
     >>> tfr.trapezoid(tfr.asarray([1.0, 2.0, 3.0]), dx=2.0).item()
     8.0
+    >>> tfr.trapezoid(tfr.asarray([[1, 2, 3], [4, 5, 6]]), axis=0).tolist()
+    [2.5, 3.5, 4.5]
     """
     (values,) = floating(y)
     along = normalize_axis("trapezoid", axis, values.ndim)
@@ -100,6 +102,8 @@ def gradient(f: ArrayLike, *spacing: ArrayLike, axis: Axis = None, edge_order: i
 
     >>> tfr.gradient(tfr.asarray([1.0, 4.0, 9.0, 16.0])).tolist()
     [3.0, 4.0, 6.0, 7.0]
+    >>> tfr.gradient(tfr.asarray([[1.0, 4.0, 9.0], [0.0, 2.0, 4.0]]), axis=1).tolist()
+    [[3.0, 4.0, 5.0], [2.0, 2.0, 2.0]]
     """
     (values,) = floating(f)
     axes = axes_in_order("gradient", axis, values.ndim)

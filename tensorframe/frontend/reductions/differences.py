@@ -33,6 +33,8 @@ def diff(
 
     >>> tfr.diff(tfr.asarray([1, 4, 9])).tolist()
     [3, 5]
+    >>> tfr.diff(tfr.asarray([[1, 4, 9], [0, 5, 5]]), axis=0).tolist()
+    [[-1, 1, -4]]
     """
     tensor = operand(a)
     n = count("diff", "n", n)

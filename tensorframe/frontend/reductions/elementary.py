@@ -111,6 +111,8 @@ def prod(
 
     >>> tfr.prod(tfr.asarray([2, 3, 4])).item()
     24
+    >>> tfr.prod(tfr.asarray([[1, 2, 3], [4, 5, 6]]), axis=0).tolist()
+    [4, 10, 18]
     """
     if out is None and initial is None and where is True:
         return reduced_by(row.PROD, accumulated(a, dtype), axis, keepdims)
@@ -168,6 +170,8 @@ def ptp(a: ArrayLike, axis: Axis = None, out: Output = None, keepdims: bool = Fa
 
     >>> tfr.ptp(tfr.asarray([3, 9, 4])).item()
     6
+    >>> tfr.ptp(tfr.asarray([[3, 9, 4], [1, 1, 1]]), axis=1).tolist()
+    [6, 0]
     """
     tensor = operand(a)
     if tensor.dtype in dtypes.BOOL | dtypes.NARROW | dtypes.COMPLEX:

@@ -66,6 +66,8 @@ def nansum(
 
     >>> tfr.nansum(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     3.0
+    >>> tfr.nansum(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=0).tolist()
+    [4.0, 5.0]
     """
     return reductions.sum(_filled(a, 0), axis, dtype, out, keepdims, initial, where)
 
@@ -83,6 +85,8 @@ def nanprod(
 
     >>> tfr.nanprod(tfr.asarray([3.0, tfr.nan, 2.0])).item()
     6.0
+    >>> tfr.nanprod(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=1).tolist()
+    [1.0, 15.0]
     """
     return reductions.prod(_filled(a, 1), axis, dtype, out, keepdims, initial, where)
 
@@ -94,6 +98,8 @@ def nancumsum(
 
     >>> tfr.nancumsum(tfr.asarray([1.0, tfr.nan, 2.0])).tolist()
     [1.0, 1.0, 3.0]
+    >>> tfr.nancumsum(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=0).tolist()
+    [[1.0, 0.0], [4.0, 5.0]]
     """
     return scans.cumsum(_filled(a, 0), axis, dtype, out)
 
@@ -137,6 +143,8 @@ def nanmax(
 
     >>> tfr.nanmax(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     2.0
+    >>> tfr.nanmax(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=1, keepdims=True).tolist()
+    [[1.0], [5.0]]
     """
     return _extreme(
         NANMAX, reductions.max, a, axis, keepdims, out=out, initial=initial, where=where
@@ -155,6 +163,8 @@ def nanmin(
 
     >>> tfr.nanmin(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     1.0
+    >>> tfr.nanmin(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=0).tolist()
+    [1.0, 5.0]
     """
     return _extreme(
         NANMIN, reductions.min, a, axis, keepdims, out=out, initial=initial, where=where
@@ -168,6 +178,8 @@ def nanargmax(
 
     >>> tfr.nanargmax(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     2
+    >>> tfr.nanargmax(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=0).tolist()
+    [1, 1]
     """
     return reductions.argmax(_filled(a, -math.inf), axis, out, keepdims=keepdims)
 
@@ -179,6 +191,8 @@ def nanargmin(
 
     >>> tfr.nanargmin(tfr.asarray([tfr.nan, 1.0, 2.0])).item()
     1
+    >>> tfr.nanargmin(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=1).tolist()
+    [0, 0]
     """
     return reductions.argmin(_filled(a, math.inf), axis, out, keepdims=keepdims)
 
@@ -196,6 +210,8 @@ def nancumprod(
 
     >>> tfr.nancumprod(tfr.asarray([2.0, tfr.nan, 3.0])).tolist()
     [2.0, 2.0, 6.0]
+    >>> tfr.nancumprod(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=1).tolist()
+    [[1.0, 1.0], [3.0, 15.0]]
     """
     return scans.cumprod(_filled(a, 1), axis, dtype, out)
 
@@ -213,6 +229,8 @@ def nanmean(
 
     >>> tfr.nanmean(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     1.5
+    >>> tfr.nanmean(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=0).tolist()
+    [2.0, 5.0]
     """
     tensor = _as(a, dtype)
     axis = reduced_axes("nanmean", axis, tensor.ndim)
@@ -253,6 +271,8 @@ def nanvar(
 
     >>> tfr.nanvar(tfr.asarray([1.0, tfr.nan, 3.0])).item()
     1.0
+    >>> tfr.nanvar(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=1).tolist()
+    [0.0, 1.0]
     """
     tensor = _as(a, dtype)
     axes = reduced_axes("nanvar", axis, tensor.ndim)
@@ -285,6 +305,8 @@ def nanstd(
 
     >>> tfr.nanstd(tfr.asarray([1.0, tfr.nan, 3.0])).item()
     1.0
+    >>> tfr.nanstd(tfr.asarray([[1.0, tfr.nan], [3.0, 5.0]]), axis=1).tolist()
+    [0.0, 1.0]
     """
     less = number("nanstd", "correction", ddof if correction is None else correction)
     axes = reduced_axes("nanstd", axis, operand(a).ndim)

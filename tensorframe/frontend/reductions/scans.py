@@ -51,6 +51,8 @@ def cumulative_sum(
 
     >>> tfr.cumulative_sum(tfr.asarray([1, 2, 3]), include_initial=True).tolist()
     [0, 1, 3, 6]
+    >>> tfr.cumulative_sum(tfr.asarray([[1, 2, 3], [4, 5, 6]]), axis=1).tolist()
+    [[1, 3, 6], [4, 9, 15]]
     """
     start = 0 if flag("cumulative_sum", "include_initial", include_initial) else None
     result = scanned(CUMULATIVE_SUM, accumulated(x, dtype), axis, start=start)
@@ -71,6 +73,8 @@ def cumulative_prod(
 
     >>> tfr.cumulative_prod(tfr.asarray([2, 3, 4])).tolist()
     [2, 6, 24]
+    >>> tfr.cumulative_prod(tfr.asarray([[1, 2, 3], [4, 5, 6]]), axis=0).tolist()
+    [[1, 2, 3], [4, 10, 18]]
     """
     start = 1 if flag("cumulative_prod", "include_initial", include_initial) else None
     result = scanned(CUMULATIVE_PROD, accumulated(x, dtype), axis, start=start)

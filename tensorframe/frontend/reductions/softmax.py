@@ -39,6 +39,8 @@ def softmax(x: ArrayLike, /, axis: Axis = -1) -> Tensor:
 
     >>> tfr.softmax(tfr.asarray([0.0, math.log(3.0)])).numpy()
     array([0.25, 0.75], dtype=float32)
+    >>> tfr.softmax(tfr.asarray([[0.0, 5.0], [0.0, 5.0]]), axis=0).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
     return _recorded(SOFTMAX, x, axis)
 
@@ -48,6 +50,8 @@ def log_softmax(x: ArrayLike, /, axis: Axis = -1) -> Tensor:
 
     >>> tfr.log_softmax(tfr.asarray([0.0, 1000.0])).tolist()
     [-1000.0, 0.0]
+    >>> tfr.log_softmax(tfr.asarray([[0.0, 1000.0], [1000.0, 0.0]]), axis=0).tolist()
+    [[-1000.0, 0.0], [0.0, -1000.0]]
     """
     return _recorded(LOG_SOFTMAX, x, axis)
 
@@ -59,5 +63,7 @@ def logsumexp(x: ArrayLike, /, axis: Axis = None, keepdims: bool = False) -> Ten
 
     >>> tfr.logsumexp(tfr.asarray([1000.0, 1000.0])).item() - 1000.0  # log(2), in float32
     0.69317626953125
+    >>> tfr.logsumexp(tfr.asarray([[0.0, 1000.0], [-1000.0, 0.0]]), axis=1).tolist()
+    [1000.0, 0.0]
     """
     return _recorded(LOGSUMEXP, x, axis, bool(keepdims))

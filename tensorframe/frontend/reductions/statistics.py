@@ -135,6 +135,8 @@ def var(
 
     >>> tfr.var(tfr.asarray([1.0, 2.0, 3.0, 4.0])).item()
     1.25
+    >>> tfr.var(tfr.asarray([[1.0, 2.0], [3.0, 6.0]]), axis=0).tolist()
+    [1.0, 4.0]
     """
     result = converted(
         *_variance(
@@ -168,6 +170,8 @@ def std(
 
     >>> tfr.std(tfr.asarray([1.0, 3.0, 1.0, 3.0])).item()
     1.0
+    >>> tfr.std(tfr.asarray([[1.0, 3.0], [1.0, 7.0]]), axis=1, keepdims=True).tolist()
+    [[1.0], [3.0]]
     """
     variance, own = _variance(
         "std", a, axis, dtype, keepdims, ddof=ddof, where=where, mean=mean, correction=correction
@@ -190,6 +194,8 @@ def average(
 
     >>> tfr.average(tfr.asarray([1.0, 2.0, 6.0]), weights=tfr.asarray([1.0, 1.0, 2.0])).item()
     3.75
+    >>> tfr.average(tfr.asarray([[3.0, 1.0], [2.0, 4.0]]), axis=1, weights=tfr.asarray([1.0, 3.0])).tolist()
+    [1.5, 3.5]
     """
     values, shares = promoted(a, np.bool_(True) if weights is None else weights)
     dtype = dtypes.float_of(values.dtype)
