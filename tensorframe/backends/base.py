@@ -320,6 +320,14 @@ class Backend(ABC):
         """
         return handles
 
+    def boolean_mask(self, mask: Storage, values: Storage | None) -> Storage | None:
+        """Return the values where a mask of their first axes holds, in C order; None where the host is to look them up.
+
+        Without values, the positions of these elements in the flattened mask, as int64. Only asked where
+        `Capabilities.chunked` says that no mask should come to the host.
+        """
+        return None
+
     def device_settings(self, device: Device) -> Mapping[str, Setting]:
         """Return what `tfr.backends.configure` takes for a device, by name: only what changes something there."""
         return {}

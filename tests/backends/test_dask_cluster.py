@@ -81,6 +81,14 @@ def test_expressions_on_the_cluster(client):
     )
 
 
+def test_masks_select_on_the_workers(client):
+    values, x = device_array()
+    chosen = x[x > 0.5]
+    futures = distributed.client.futures_of(chosen.native())
+    assert len(futures) == chosen.native().npartitions == 4
+    assert np.array_equal(chosen.numpy(), values[values > 0.5])
+
+
 def test_mixed_devices_and_large_uploads(client):
     values, x = device_array((1500, 1000))  # more than goes along with tasks
     row = tfr.asarray(values[:1], device="cpu")

@@ -155,6 +155,15 @@ class DaskBackend(Backend):
 
         return persisted(handles, self.settings.client)
 
+    def boolean_mask(self, mask: Storage, values: Storage | None) -> Storage:
+        """Return what tasks select, or the positions that they find, block by block."""
+        from tensorframe.backends.dask.masks import selected
+        from tensorframe.backends.dask.room import of_client
+
+        with of_client(self.settings.client):
+            array = selected(mask.handle, None if values is None else values.handle, self.settings)
+        return self.wrap(mask.device, array)
+
     def adopt(
         self, obj: Any, shape: Shape | None = None, dtype: DType | None = None
     ) -> Storage | None:

@@ -20,6 +20,7 @@ from tensorframe.frontend.dispatch import (
     plain,
     weak_constant,
 )
+from tensorframe.frontend.indexing import masks
 from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
@@ -98,11 +99,13 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
 
 
 def _masked(node: Node, mask: Node) -> Tensor | None:
-    """Return the elements of a tensor in host memory where a mask holds; None where they are to be recorded.
+    """Return the elements of a tensor where a mask holds, in host memory or in blocks; None where they are recorded.
 
     The mask is computed in any case, with what it selects from: to select at once takes less time than to find the
     positions that a look-up would be recorded for.
     """
+    if masks.in_blocks(node.device):
+        return masks.selected(node, mask)
     count = len(mask.shape)
     if not count or mask.shape != node.shape[:count] or node.nbytes > _SELECTED_AT_ONCE:
         return None

@@ -19,6 +19,7 @@ from tensorframe.frontend.dispatch import (
     data_node,
     home_of,
 )
+from tensorframe.frontend.indexing import masks
 from tensorframe.frontend.indexing.selection import index_node
 from tensorframe.frontend.operands import (
     along,
@@ -197,6 +198,9 @@ def nonzero(a: ArrayLike) -> tuple[Tensor, ...]:
     a = operand(a)
     if a.ndim == 0:
         raise ShapeError("nonzero: a 0-d tensor has no positions", suggestions=("bool(a)",))
+    flat = masks.positions(a)
+    if flat is not None:
+        return masks.coordinates(flat, a.shape)
     return tuple(Tensor(data_node(places, a.device)) for places in np.nonzero(a._array()))
 
 
@@ -207,6 +211,11 @@ def argwhere(a: ArrayLike) -> Tensor:
     [[0, 1], [1, 0]]
     """
     a = operand(a)
+    flat = masks.positions(a)
+    if flat is not None:
+        from tensorframe.frontend.manipulation.joining import stack  # which takes `take` from here
+
+        return stack(masks.coordinates(flat, a.shape), axis=1)
     return Tensor(data_node(np.argwhere(a._array()), a.device))
 
 
@@ -217,7 +226,8 @@ def flatnonzero(a: ArrayLike) -> Tensor:
     [1, 2]
     """
     a = operand(a)
-    return Tensor(data_node(np.flatnonzero(a._array()), a.device))
+    flat = masks.positions(a)
+    return Tensor(data_node(np.flatnonzero(a._array()), a.device)) if flat is None else flat
 
 
 def count_nonzero(
