@@ -162,11 +162,11 @@ def test_tables_are_as_wide_in_every_row():
 
 def test_json_holds_values_ratios_and_verdicts():
     data = json.loads(report.as_json(header(), [line(at_most(1.5), first={OURS: {"cold": 3.0}})]))
-    (one,) = data["lines"]
-    assert one["best"] == VALUES
-    assert one["best_peer"] == "torch"
-    assert one["first"] == {OURS: {"cold": 3.0}}
-    assert one["own"][OURS] == {
+    (entry,) = data["lines"]
+    assert entry["best"] == VALUES
+    assert entry["best_peer"] == "torch"
+    assert entry["first"] == {OURS: {"cold": 3.0}}
+    assert entry["own"][OURS] == {
         "ratio_to_numpy": 0.5,
         "ratio_to_best_peer": 2.0,
         "ratio_to_kernel_by_hand": None,

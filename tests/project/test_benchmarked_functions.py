@@ -31,8 +31,8 @@ def test_both_do_the_same(case):
     assert len(ours) == len(theirs)
     assert [part.shape for part in ours] == [part.shape for part in theirs]
     if case.name not in UNSAID:
-        for one, other in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose(one, other, rtol=2e-3, atol=1e-4)
+        for actual, desired in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(actual, desired, rtol=2e-3, atol=1e-4)
 
 
 def test_every_case_has_a_name_of_its_own():

@@ -84,7 +84,7 @@ def test_our_results_are_computed_while_the_clock_runs():
 
     line_of(one_case(ours=run))
     assert len(results) > 3
-    assert all(one.is_computed for pair in results for one in pair)
+    assert all(result.is_computed for pair in results for result in pair)
 
 
 def test_arrays_reach_a_run_as_the_peer_has_them():
@@ -182,7 +182,7 @@ def test_workloads_are_measured_with_us_and_by_peers_that_there_are():
         for case in workload.cases:
             assert OURS in case.runs
             assert case.runs.keys() <= known
-            assert {one.peer for one in case.yardsticks} <= known
+            assert {yardstick.peer for yardstick in case.yardsticks} <= known
     assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS)
 
 
@@ -195,17 +195,19 @@ def test_titles_tell_the_cases_of_a_workload_apart():
 def test_goals_compare_with_what_is_measured_on_the_same_line():
     for workload in WORKLOADS:
         for case in workload.cases:
-            measured = {*case.runs, *(one.name for one in case.yardsticks), BEST, None}
+            measured = {*case.runs, *(yardstick.name for yardstick in case.yardsticks), BEST, None}
             assert {goal.against for goal in case.goals} <= measured
             assert {goal.by for goal in case.goals} <= case.runs.keys() & set(OWN)
 
 
 def test_every_workload_has_a_goal():
-    assert [one.name for one in WORKLOADS if not any(case.goals for case in one.cases)] == []
+    assert [
+        workload.name for workload in WORKLOADS if not any(case.goals for case in workload.cases)
+    ] == []
 
 
 def test_workloads_are_chosen_by_name():
-    assert [one.name for one in chosen(WORKLOADS, ["w9", " W1"])] == ["W1", "W9"]
+    assert [workload.name for workload in chosen(WORKLOADS, ["w9", " W1"])] == ["W1", "W9"]
     with pytest.raises(ValueError, match="there is no workload W99"):
         chosen(WORKLOADS, ["W99"])
 
@@ -260,7 +262,7 @@ def test_runs_in_turn_take_their_own_inputs_and_are_dropped_before_the_next():
     alive = []
 
     def run(_, x):
-        before = [one for one in alive if one() is not None]
+        before = [reference for reference in alive if reference() is not None]
         result = x + len(before)
         alive.append(weakref.ref(result))
         return result

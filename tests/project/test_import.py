@@ -96,16 +96,16 @@ def test_import_leaves_alone_what_the_program_froze():
 
 
 def test_the_first_result_of_the_cpu_loads_no_slow_module_and_no_formula():
-    found = modules_new_to_a_process(FIRST_RESULTS)
+    loaded = modules_new_to_a_process(FIRST_RESULTS)
     unwanted = {"decimal", "importlib.metadata", "tensorframe.kernel.math.trigonometric"}
-    assert unwanted.isdisjoint(found)
-    assert "llvmlite" not in found
+    assert unwanted.isdisjoint(loaded)
+    assert "llvmlite" not in loaded
 
 
 def test_the_first_small_result_loads_its_formula_and_no_compiler():
-    found = modules_new_to_a_process(FIRST_SMALL_RESULT)
-    assert {"decimal", "importlib.metadata", "llvmlite"}.isdisjoint(found)
-    assert "tensorframe.kernel.math.trigonometric" in found
+    loaded = modules_new_to_a_process(FIRST_SMALL_RESULT)
+    assert {"decimal", "importlib.metadata", "llvmlite"}.isdisjoint(loaded)
+    assert "tensorframe.kernel.math.trigonometric" in loaded
 
 
 def test_version_is_a_release_number():

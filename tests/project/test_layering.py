@@ -142,8 +142,12 @@ def targets_of(node, path):
 
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
-IMPORTS = [found for path in MODULES for found in imports_of(path)]
-INSIDE = [found for found in IMPORTS if found.top == "tensorframe" and found.layer not in ABOVE_ALL]
+IMPORTS = [statement for path in MODULES for statement in imports_of(path)]
+INSIDE = [
+    statement
+    for statement in IMPORTS
+    if statement.top == "tensorframe" and statement.layer not in ABOVE_ALL
+]
 
 
 def says(offenders):
@@ -161,14 +165,18 @@ def inside(folder):
     """An import of each pair of neighbours in a folder: modules and folders of it, but what gathers all of them."""
     start, prefix = PACKAGE / folder, f"tensorframe.{folder.replace('/', '.')}."
     here = {path.name.removesuffix(".py") for path in start.iterdir()} - {"__init__"}
-    found = {}
-    for one in IMPORTS:
-        if one.when_loaded and one.target.startswith(prefix) and start in one.path.parents:
-            own = one.path.relative_to(start).parts[0].removesuffix(".py")
-            other = one.target.removeprefix(prefix).partition(".")[0]
+    neighbours = {}
+    for statement in IMPORTS:
+        if (
+            statement.when_loaded
+            and statement.target.startswith(prefix)
+            and start in statement.path.parents
+        ):
+            own = statement.path.relative_to(start).parts[0].removesuffix(".py")
+            other = statement.target.removeprefix(prefix).partition(".")[0]
             if own != other and {own, other} <= here:
-                found[own, other] = one
-    return found
+                neighbours[own, other] = statement
+    return neighbours
 
 
 def in_one_backend(path):
@@ -182,25 +190,25 @@ def test_every_part_of_the_package_has_a_layer():
 
 
 def test_imports_go_one_way():
-    def allowed(found):
-        if found.target == "tensorframe":
+    def allowed(statement):
+        if statement.target == "tensorframe":
             # a tensor answers which namespace it belongs to: asked after everything is loaded
-            return found.layer in WRITTEN_IN_THE_NAMESPACE or (
-                found.layer in KNOWS_TENSOR and not found.when_loaded
+            return statement.layer in WRITTEN_IN_THE_NAMESPACE or (
+                statement.layer in KNOWS_TENSOR and not statement.when_loaded
             )
-        if found.path.is_relative_to(CLUSTERS) and found.target.startswith(TILES):
+        if statement.path.is_relative_to(CLUSTERS) and statement.target.startswith(TILES):
             return True
-        layer = found.target.split(".")[1]
-        return RANK.get(layer, len(LAYERS)) <= RANK[found.layer]
+        layer = statement.target.split(".")[1]
+        return RANK.get(layer, len(LAYERS)) <= RANK[statement.layer]
 
-    assert not (wrong := [found for found in INSIDE if not allowed(found)]), says(wrong)
+    assert not (wrong := [statement for statement in INSIDE if not allowed(statement)]), says(wrong)
 
 
 def test_imports_inside_kernel_go_one_way():
     rank = {name: index for index, name in enumerate(KERNEL)}
     neighbours = inside("kernel")
     assert {name for pair in neighbours for name in pair} == set(rank)
-    wrong = [one for (a, b), one in neighbours.items() if rank[b] > rank[a]]
+    wrong = [statement for (a, b), statement in neighbours.items() if rank[b] > rank[a]]
     assert not wrong, says(wrong)
 
 
@@ -216,7 +224,7 @@ def test_imports_inside_a_folder_form_no_circle(folder):
         if left == importing & imported:
             break
         left = importing & imported
-    wrong = [one for (a, b), one in neighbours.items() if {a, b} <= left]
+    wrong = [statement for (a, b), statement in neighbours.items() if {a, b} <= left]
     assert not left, says(wrong)
 
 
@@ -224,40 +232,42 @@ def test_what_takes_many_names_of_the_kernel_language_takes_its_name():
     """`from tensorframe.kernel import ir` then, instead of a list that is longer than what it serves."""
     modules = ("", ".language", ".expressions", ".statements")
     homes = [f"tensorframe.kernel.ir{module}" for module in modules]
-    taken = Counter(one.path for one in INSIDE if one.target.rpartition(".")[0] in homes)
+    taken = Counter(
+        statement.path for statement in INSIDE if statement.target.rpartition(".")[0] in homes
+    )
     assert {path for path, count in taken.items() if count > MANY} == set()
 
 
 def test_no_module_asks_its_own_folder_for_what_that_gathers():
     """What `__init__` takes from modules is theirs: they would be half loaded when they asked for it."""
     wrong = []
-    for one in IMPORTS:
-        folder = one.path.parent
+    for statement in IMPORTS:
+        folder = statement.path.parent
         own = ".".join(folder.relative_to(ROOT).parts)
-        name = one.target.removeprefix(f"{own}.")
-        inside = one.when_loaded and one.target == f"{own}.{name}" and "." not in name
+        name = statement.target.removeprefix(f"{own}.")
+        inside = statement.when_loaded and statement.target == f"{own}.{name}" and "." not in name
         is_module = (folder / name).is_dir() or (folder / f"{name}.py").exists()
-        if inside and not is_module and one.path.name not in ("__init__.py", "__main__.py"):
-            wrong.append(one)
+        if inside and not is_module and statement.path.name not in ("__init__.py", "__main__.py"):
+            wrong.append(statement)
     assert not wrong, says(wrong)
 
 
 def test_only_the_frontend_and_what_stands_above_it_know_tensor():
     wrong = [
-        found
-        for found in IMPORTS
-        if found.target.endswith(".Tensor") and found.layer not in KNOWS_TENSOR
+        statement
+        for statement in IMPORTS
+        if statement.target.endswith(".Tensor") and statement.layer not in KNOWS_TENSOR
     ]
     assert not wrong, says(wrong)
 
 
 def test_backend_libraries_are_imported_only_by_their_backend():
     wrong = [
-        found
-        for found in IMPORTS
-        if found.top in BACKEND_LIBRARIES
-        and not in_one_backend(found.path)
-        and found.layer != "testing"
+        statement
+        for statement in IMPORTS
+        if statement.top in BACKEND_LIBRARIES
+        and not in_one_backend(statement.path)
+        and statement.layer != "testing"
     ]
     assert not wrong, says(wrong)
 
@@ -268,10 +278,10 @@ def test_numba_is_imported_by_functions_of_users_only():
     # loaded when Numba asks for the type of a tensor
     homes.append(arguments := PACKAGE / "backends" / "llvm" / "numba_arguments.py")
     wrong = [
-        found
-        for found in IMPORTS
-        if found.top == "numba"
-        and (found.path not in homes or (found.when_loaded and found.path != arguments))
+        statement
+        for statement in IMPORTS
+        if statement.top == "numba"
+        and (statement.path not in homes or (statement.when_loaded and statement.path != arguments))
     ]
     assert not wrong, says(wrong)
 
@@ -287,22 +297,22 @@ def test_one_backend_does_not_import_another():
 
     names = {path.name for path in (PACKAGE / "backends").iterdir() if path.is_dir()}
     wrong = []
-    for found in INSIDE:
-        own = backend(found.path.relative_to(PACKAGE).parts)
-        other = backend((*found.target.split(".")[1:], ""))
+    for statement in INSIDE:
+        own = backend(statement.path.relative_to(PACKAGE).parts)
+        other = backend((*statement.target.split(".")[1:], ""))
         if own is not None and other in names - {own, *builds_on.get(own, ())}:
-            wrong.append(found)
+            wrong.append(statement)
     assert not wrong, says(wrong)
 
 
 def test_loading_a_module_imports_nothing_optional():
     wrong = [
-        found
-        for found in IMPORTS
-        if found.when_loaded
-        and found.top not in AT_IMPORT_TIME
-        and found.layer not in ("testing", "conftest")
-        and not in_one_backend(found.path)
+        statement
+        for statement in IMPORTS
+        if statement.when_loaded
+        and statement.top not in AT_IMPORT_TIME
+        and statement.layer not in ("testing", "conftest")
+        and not in_one_backend(statement.path)
     ]
     assert not wrong, says(wrong)
 
@@ -321,8 +331,8 @@ def test_loading_a_module_imports_nothing_optional():
 )
 def test_the_reader_of_imports_sees(source, expected):
     path = PACKAGE / "ops" / "example.py"
-    found = walk(ast.parse(source), path, when_loaded=True)
-    assert [(one.target, one.when_loaded) for one in found] == expected
+    statements = walk(ast.parse(source), path, when_loaded=True)
+    assert [(statement.target, statement.when_loaded) for statement in statements] == expected
 
 
 def test_locks_are_made_where_forks_know_of_them():

@@ -25,8 +25,8 @@ FIRST_LINES = [
 
 def pictures_of(page):
     """The files that a page shows."""
-    found = [next(filter(None, names)) for names in PICTURE.findall(page.read_text("utf-8"))]
-    return {(page.parent / one).resolve() for one in found if not one.startswith("http")}
+    paths = [next(filter(None, names)) for names in PICTURE.findall(page.read_text("utf-8"))]
+    return {(page.parent / path).resolve() for path in paths if not path.startswith("http")}
 
 
 def test_each_way_to_show_a_picture_is_seen(tmp_path):
@@ -36,27 +36,27 @@ def test_each_way_to_show_a_picture_is_seen(tmp_path):
         '<source srcset="f.png">\n![words](https://example.org/g.png)\n',
         encoding="utf-8",
     )
-    assert sorted(one.name for one in pictures_of(page)) == ["a.png", "b.png", "e.png", "f.png"]
+    assert sorted(image.name for image in pictures_of(page)) == ["a.png", "b.png", "e.png", "f.png"]
 
 
 def test_every_picture_stands_on_a_page_and_every_page_has_its_pictures():
     shown = set().union(*map(pictures_of, PAGES))
     assert len(shown) > 10
-    assert sorted(one.name for one in IMAGES.iterdir()) == sorted(
-        one.name for one in shown if one.parent == IMAGES
+    assert sorted(image.name for image in IMAGES.iterdir()) == sorted(
+        image.name for image in shown if image.parent == IMAGES
     )
-    assert [one for one in shown if not one.is_file()] == []
+    assert [image for image in shown if not image.is_file()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_picture_for_light_pages_has_one_for_dark_pages(page):
-    names = {one.name for one in pictures_of(page) if one.parent == IMAGES}
+    names = {image.name for image in pictures_of(page) if image.parent == IMAGES}
     light = {name.replace("light", "*") for name in names if "light" in name}
     assert light == {name.replace("dark", "*") for name in names if "dark" in name}
 
 
 def test_a_program_makes_each_picture():
-    kinds = {re.match("[a-z]+", one.name)[0] for one in IMAGES.iterdir()}
+    kinds = {re.match("[a-z]+", image.name)[0] for image in IMAGES.iterdir()}
     for kind in kinds:
         named = [line for line in FIRST_LINES if re.search(rf"docs/images/{kind}\b", line)]
         assert len(named) == 1, kind
@@ -64,9 +64,9 @@ def test_a_program_makes_each_picture():
 
 def test_nox_makes_all_of_them():
     pytest.importorskip("nox")
-    found = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
-    noxfile = importlib.util.module_from_spec(found)
-    found.loader.exec_module(noxfile)
+    specification = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
+    noxfile = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(noxfile)
     makes = [line for line in FIRST_LINES if line.startswith('"""Makes docs/images/')]
     assert len(makes) == len(set(noxfile.SCREENSHOTS))
     for name in noxfile.SCREENSHOTS:
@@ -74,9 +74,11 @@ def test_nox_makes_all_of_them():
 
 
 def test_the_chart_shows_the_benchmarks_of_the_page():
-    found = importlib.util.spec_from_file_location("speed", DOCS / "screenshots" / "speed.py")
-    speed = importlib.util.module_from_spec(found)
-    found.loader.exec_module(speed)
+    specification = importlib.util.spec_from_file_location(
+        "speed", DOCS / "screenshots" / "speed.py"
+    )
+    speed = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(speed)
     page = (DOCS / "benchmarks.md").read_text("utf-8")
     assert len(speed.rows_of(page)) == len(speed.WORKLOADS)
     for theme in speed.THEMES:

@@ -49,21 +49,21 @@ def outcome(call):
 def seen(maker, options):
     """What there is to see of the classes that `maker` makes."""
     point, named = made(maker, options)
-    one, two, other = point(1), point(1, 2.5), named(1, names=["a"], name="there")
+    first, second, other = point(1), point(1, 2.5), named(1, names=["a"], name="there")
     return [
         point.__doc__,
-        one.far(),
+        first.far(),
         point.__match_args__,
         [entry.name for entry in dataclasses.fields(named)],
         dataclasses.asdict(other),
-        (one == two, one == other, one != point(2), point(1, hidden=8) == one),
-        outcome(lambda: setattr(one, "x", 3)),
-        outcome(lambda: delattr(two, "y")),
-        outcome(lambda: one.unknown)[0],
+        (first == second, first == other, first != point(2), point(1, hidden=8) == first),
+        outcome(lambda: setattr(first, "x", 3)),
+        outcome(lambda: delattr(second, "y")),
+        outcome(lambda: first.unknown)[0],
         outcome(lambda: hash(point((1,), 2.0, ()))) if options["eq"] else None,
         dataclasses.replace(other, name="away").name,
         copy.deepcopy(other).names,
-        hasattr(one, "__dict__"),
+        hasattr(first, "__dict__"),
         outcome(point)[0],
         outcome(lambda: point(1, counted=3))[0],
         hasattr(point, "y"),
@@ -85,10 +85,10 @@ class Kept:
 
 
 def test_they_are_pickled_and_hashed():
-    one = Kept((3, 4))
-    assert pickle.loads(pickle.dumps(one)) == one
-    assert {one: 1}[Kept((3, 4), "float32")] == 1
-    assert len({one, Kept((4, 3)), Kept((3, 4))}) == 2
+    kept = Kept((3, 4))
+    assert pickle.loads(pickle.dumps(kept)) == kept
+    assert {kept: 1}[Kept((3, 4), "float32")] == 1
+    assert len({kept, Kept((4, 3)), Kept((3, 4))}) == 2
 
 
 def test_pythons_own_inherit_from_them():
@@ -122,5 +122,5 @@ def test_threads_may_make_the_first_ones_at_once():
             y: int
 
         with ThreadPoolExecutor(8) as threads:
-            found = list(threads.map(lambda x, kind=Pair: hash(kind(x % 2, 1)), range(32)))
-        assert len(set(found)) == 2
+            hashes = list(threads.map(lambda x, kind=Pair: hash(kind(x % 2, 1)), range(32)))
+        assert len(set(hashes)) == 2
