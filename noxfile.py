@@ -195,6 +195,15 @@ def site(session: nox.Session) -> None:
 
 
 @nox.session
+def overflow(session: nox.Session) -> None:
+    """Every page that `site` built at 390 and 1,280 pixels, light and dark: none is wider. Arguments name folders."""
+    prepare(session, "playwright>=1.49")
+    if shutil.which("chromium") is None:
+        python(session, "-m", "playwright", "install", "chromium")
+    python(session, "docs/overflow.py", "docs/_build/html", *session.posargs)
+
+
+@nox.session
 def examples(session: nox.Session) -> None:
     """Every example and notebook, with what it shows compared with what is kept. Arguments go to pytest."""
     prepare(session, "--editable", ".[dev]")

@@ -1,4 +1,4 @@
-"""Makes docs/images/plan-*.png: a plan on two devices, one of 500 steps, and the explanation of a plan, in JupyterLab.
+"""Makes docs/images/plan-*.png: a plan on two devices, one of 300 steps, and the explanation of a plan, in JupyterLab.
 
 The two devices are the processor, as itself and through OpenCL: PoCL is enough.
 """

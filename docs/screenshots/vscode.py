@@ -45,7 +45,7 @@ SETTINGS = {
 }
 THEMES: tuple[Theme, ...] = ("light", "dark")
 SIZE = {"width": 1120, "height": 1500}
-SECONDS = 120.0
+SECONDS = 300.0
 
 
 def main() -> None:
@@ -64,6 +64,7 @@ def main() -> None:
                     color_scheme=theme,
                     device_scale_factor=1.5,
                 )
+                page.set_default_timeout(SECONDS * 1e3)
                 page.goto(f"{address}/?folder={folder}")
                 _open(page)
                 page.screenshot(path=IMAGES / f"vscode-{theme}.png")
@@ -80,7 +81,6 @@ def _run(path: Path) -> None:
 
 def _open(page: Page) -> None:
     """Open the notebook from the list of files, where VS Code has learnt what notebooks are."""
-    page.set_default_timeout(SECONDS * 1e3)
     file = page.get_by_role("treeitem", name=NOTEBOOK)
     file.wait_for()
     page.wait_for_timeout(15_000)  # its extensions start
