@@ -13,7 +13,8 @@ from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
-from tensorframe.backends.spans import Work, spanned
+from tensorframe.backends.opencl.declarations import OPTION, declarations, is_needed
+from tensorframe.backends.spans import Work, log, spanned
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
 from tensorframe.codegen.raw.c import print_raw
@@ -47,6 +48,8 @@ class OpenClQueue(Queue):
         self._options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self._options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        # what stands before our own kernels, in the place of the header of everything
+        self._declared = declarations(double=double) if is_needed(device) else None
         self._kernels: dict[str, Any] = {}
         self._printed: dict[Kernel, Text] = {}
         largest = 1 << (int(device.max_work_group_size).bit_length() - 1)
@@ -140,13 +143,19 @@ class OpenClQueue(Queue):
 
     def _compile(self, text: Text) -> Any:
         try:
+            if self._declared is not None:
+                return self._compiled(f"{self._declared}\n{text.source}", OPTION)
+        except cl.Error as error:
+            log("opencl: no kernel without the declarations of everything: %s", error)
+            self._declared = None
+        try:
             return self._compiled(text.source)
         except cl.Error as error:
             raise KernelError(f"OpenCL does not compile {text.name}: {error}") from error
 
-    def _compiled(self, source: str) -> Any:
+    def _compiled(self, source: str, *options: str) -> Any:
         # drivers compile for seconds, and hear of no interrupt
-        build = partial(cl.Program(self._context, source).build, self._options)
+        build = partial(cl.Program(self._context, source).build, [*self._options, *options])
         return run_interruptibly(build) if is_interrupted_here() else build()
 
     def print_raw(self, call: RawCall) -> RawText:
