@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import as_scalar
+from tensorframe.dtypes import LIMITS, as_scalar
 from tensorframe.graph.node import Node
 from tensorframe.graph.region import RegionOp
 
 Array = Any
+
+# The largest ends of ranges that one call of NumPy's counts, which fit every integer that it does so with.
+_COMMON = 1 << 31
 
 
 def generate(node: Node | RegionOp) -> Array:
@@ -35,8 +38,10 @@ def _arange(node: Node | RegionOp) -> Array:
     if node.dtype.kind not in "iu":
         count = np.arange(first, first + stride * size, stride)
         return (count * step + start).astype(node.dtype)
-    if size <= np.iinfo(node.dtype).max and step == 1 and start == 0:
-        return np.arange(size, dtype=node.dtype)
+    stop = start + step * size
+    low, high = LIMITS[node.dtype]
+    if step and max(low, -_COMMON) <= min(start, stop) and max(start, stop) <= min(high, _COMMON):
+        return np.arange(start, stop, step, node.dtype)
     # unsigned and modulo a power of two, since uint64 holds numbers that int64 does not
     unsigned = np.dtype(f"u{node.dtype.itemsize}")
     modulus = 1 << 8 * unsigned.itemsize

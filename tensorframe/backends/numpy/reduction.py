@@ -97,20 +97,23 @@ def widened(region: Region) -> Program:
     return run
 
 
-def _position(function: Function) -> Function:
-    """Return an arg-reduction over any set of axes: they are moved last and flattened."""
+def _position(name: str) -> Function:
+    """Return an arg-reduction over any set of axes: they are moved last and flattened.
+
+    It is the array's own method, which NumPy's function of the name calls after as much time again.
+    """
 
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
         if len(axes) == 1:
-            return function(x, axis=axes[0], keepdims=keepdims)
+            return getattr(x, name)(axes[0], None, keepdims=keepdims)
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         turned = x.transpose([*kept, *axes])
         moved = reshaped(turned, (*turned.shape[: len(kept)], -1))
-        result = function(moved, axis=-1)
+        result = getattr(moved, name)(-1)
         return np.expand_dims(result, axes) if keepdims else result
 
     return run
 
 
-spells("argmax")(_position(np.argmax))
-spells("argmin")(_position(np.argmin))
+for _name in ("argmax", "argmin"):
+    spells(_name)(_position(_name))

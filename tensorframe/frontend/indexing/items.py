@@ -53,6 +53,9 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
         if part is not None:
             return part
     elif type(key) is int:
+        row = _row(tensor.node, key)
+        if row is not None:
+            return row
         key = (key,)
     if type(key) is tuple and 0 < len(key) <= len(tensor.node.shape):
         for item in key:
@@ -71,6 +74,15 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
             return chosen
     selection = parse(node, key)
     return handle_on(_gather(_view(node, selection), selection))
+
+
+def _row(node: Node, position: int) -> Tensor | None:
+    """Return what `_element` returns of one integer, where it is a view of computed host memory: in half the time."""
+    storage, shape = node.storage, node.shape
+    if storage is None or not shape or not 0 <= position < shape[0] or history.get() is not None:
+        return None
+    array = storage.handle
+    return viewed(array[position, ...], shape[1:], node) if type(array) is np.ndarray else None
 
 
 def _element(node: Node, key: tuple[int, ...]) -> Tensor:

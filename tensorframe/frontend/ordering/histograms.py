@@ -7,10 +7,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from tensorframe import config
 from tensorframe.dtypes import BITWISE, BOOL, COMPLEX, FLOATING, float64, int64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import apply, call, data_node
+from tensorframe.frontend.dispatch import apply, call, data_node, handle_on
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.segments import combined
 from tensorframe.frontend.indexing.selection import as_array, index_node
@@ -168,6 +169,9 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
     if minlength < (length := _reach(x)):
         minlength = length
     if weights is None:
+        counts = _counted(x, minlength)
+        if counts is not None:
+            return counts
         weights = expanded(filled((), 1, default_on(x.device, int64), x.device), x.shape)
     else:
         (weights,) = floating(weights)
@@ -179,6 +183,15 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
         )
     )
     return combined(SCATTER_ADD, weights, places, minlength, 0)
+
+
+def _counted(x: Tensor, length: int) -> Tensor | None:
+    """Return the counts of a small vector in host memory, all of whose elements were just looked at; None of others."""
+    storage, most = x.node.storage, config.get().small_size
+    if storage is None or type(storage.handle) is not np.ndarray or max(x.size, length) > most:
+        return None
+    counts = np.bincount(storage.handle.astype(np.int64, copy=False), minlength=length)
+    return handle_on(data_node(counts, x.device))
 
 
 def _reach(x: Tensor) -> int:
