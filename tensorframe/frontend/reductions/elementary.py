@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.dtypes import DTypeLike
+from tensorframe.dtypes import FLOATING, DType, DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import handle_on
+from tensorframe.frontend.dispatch import handle_on, recorded
 from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag
@@ -17,7 +17,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import record
-from tensorframe.graph.shape import reduced_axes
+from tensorframe.graph.shape import Shape, reduced_axes
 from tensorframe.ops import reduction as row
 from tensorframe.ops.formulas import PTP
 
@@ -25,14 +25,34 @@ __all__ = ["all", "any", "argmax", "argmin", "max", "min", "prod", "ptp", "sum"]
 
 Axis = int | Iterable[int] | None
 
+# Reductions along one axis or all, by op, axis and operand: the axes, the shape and the dtype of the result.
+_known: dict[tuple[Any, ...], tuple[tuple[int, ...], Shape, DType]] = {}
+_KEPT = 1024
+
 
 def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     """Return the reduction `op` of `x` along `axis`: an integer, several, or None for all."""
     node = x.node
-    axes = reduced_axes(op.name, axis, len(node.shape))
-    if keepdims is not False or autocast_dtype.get() is not None or node.dtype not in op.accepts:
-        return reduced_along(op, x, axes, keepdims)
-    return handle_on(record(op, (node,), axes, False))  # without a call to make and two to check
+    if keepdims is not False or not (axis is None or type(axis) is int) or autocast_dtype.get():
+        return reduced_along(op, x, reduced_axes(op.name, axis, len(node.shape)), keepdims)
+    # what it is of a shape and a dtype is worked out once: that takes half of the time of a small reduction
+    key = (op, axis, node.shape, node.dtype, node.device)
+    same = _known.get(key)
+    if same is None:
+        return _first_of_its_kind(op, x, key)
+    axes, shape, dtype = same
+    return recorded(op, (node,), (axes, False), shape, dtype, node.device)
+
+
+def _first_of_its_kind(op: Op, x: Tensor, key: tuple[Any, ...]) -> Tensor:
+    """Return the reduction that a key of `reduced_by` stands for, and remember it, unless it takes more than one op."""
+    result = reduced_along(op, x, reduced_axes(op.name, key[1], len(x.node.shape)), False)
+    made = result.node
+    if made.op is op and made.inputs == (x.node,) and made.device is x.node.device:
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[key] = (made.attrs[0], made.shape, made.dtype)
+    return result
 
 
 def reduced_along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any) -> Tensor:
@@ -92,7 +112,9 @@ def sum(
     [4, 6]
     """
     if out is None and initial is None and where is True:
-        return reduced_by(row.SUM, accumulated(a, dtype), axis, keepdims)
+        is_as_it_is = dtype is None and type(a) is Tensor and a.node.dtype in FLOATING
+        tensor = a if is_as_it_is else accumulated(a, dtype)
+        return reduced_by(row.SUM, tensor, axis, keepdims)
     return _reduced(row.SUM, accumulated(a, dtype), axis, keepdims, out, initial, where)
 
 
@@ -115,7 +137,9 @@ def prod(
     [4, 10, 18]
     """
     if out is None and initial is None and where is True:
-        return reduced_by(row.PROD, accumulated(a, dtype), axis, keepdims)
+        is_as_it_is = dtype is None and type(a) is Tensor and a.node.dtype in FLOATING
+        tensor = a if is_as_it_is else accumulated(a, dtype)
+        return reduced_by(row.PROD, tensor, axis, keepdims)
     return _reduced(row.PROD, accumulated(a, dtype), axis, keepdims, out, initial, where)
 
 
