@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tensorframe.backends.entries import is_installed
 from tensorframe.backends.registry import capabilities
-from tensorframe.codegen.raw.names import LANGUAGES, title
-from tensorframe.codegen.raw.text import UnspeakableError, check_words
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.ops.movement import PART
@@ -16,6 +14,10 @@ from tensorframe.schedule.fallback import tell_reference
 
 def refusal(call: RawCall, device: Device) -> str | None:
     """Return why a device does not run a source of the kernel; None if it does."""
+    # with the dialects of all devices, for the few who write kernels
+    from tensorframe.codegen.raw.names import LANGUAGES, title
+    from tensorframe.codegen.raw.text import UnspeakableError, check_words
+
     able = capabilities(device)
     language = able.language
     if not language:

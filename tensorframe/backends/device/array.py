@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
-from tensorframe.backends.device.memory import Block
 from tensorframe.dtypes import DType
 from tensorframe.graph.references import references
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    # plans lay out arrays of every device, and few programs have another one than the host
+    from tensorframe.backends.device.memory import Block
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,6 @@ from tensorframe.codegen.text import Text
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
-from tensorframe.kernel.forms.scatter import build_scatter
-from tensorframe.kernel.forms.sparse import build_sparse
 from tensorframe.kernel.ir import Kernel
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.analyse import space_of
@@ -84,11 +82,15 @@ def _kernels_of(
 
 @lru_cache(_KEPT)
 def _scatters_of(key: tuple[Any, ...], strides: tuple[Shape, ...]) -> Built:
+    from tensorframe.kernel.forms.scatter import build_scatter  # few programs scatter
+
     region, *_ = key
     return build_scatter(region, strides)
 
 
 @lru_cache(_KEPT)
 def _sparse_of(key: tuple[Any, ...], strides: tuple[Shape, ...]) -> Built:
+    from tensorframe.kernel.forms.sparse import build_sparse  # and fewer have sparse matrices
+
     region, *_ = key
     return build_sparse(region, strides)
