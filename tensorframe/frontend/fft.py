@@ -17,7 +17,7 @@ from tensorframe.frontend.manipulation.views import roll
 from tensorframe.frontend.operands import converted, floating, operand, widened
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice, integer, integers, number
-from tensorframe.frontend.remembering import remembered
+from tensorframe.frontend.remembering import remembered, remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape, normalize_axes, normalize_axis
@@ -319,6 +319,7 @@ def irfft2(
     return irfftn(a, s, axes, norm, out)
 
 
+@remembered_of(0)
 def fftfreq(
     n: int, d: float = 1.0, device: OnDevice = None, *, dtype: DTypeLike | None = None
 ) -> Tensor:
@@ -334,6 +335,7 @@ def fftfreq(
     return apply(DIVIDE, converted(signed, _real_dtype("fftfreq", dtype)), n * spacing)
 
 
+@remembered_of(0)
 def rfftfreq(
     n: int, d: float = 1.0, device: OnDevice = None, *, dtype: DTypeLike | None = None
 ) -> Tensor:

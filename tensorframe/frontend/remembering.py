@@ -1,55 +1,185 @@
-"""Remembering: what a call recorded, by the shape and dtype of its tensor and its other arguments.
+"""Remembering: what a call recorded, by the shapes and dtypes of its tensors and its other arguments.
 
-To read axes and sizes, and to check them, takes longer than a small transform. A loop calls with the same arguments,
-and what is recorded depends on these alone.
+To read axes and sizes, to check them and to choose ops takes several times as long as to record these. A loop calls
+with the same arguments, and what is recorded depends on nothing else: the second call records the same nodes at once.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from tensorframe.dtypes import FLOATING
-from tensorframe.frontend.dispatch import recorded
+from tensorframe.backends.registry import default_device
+from tensorframe.dtypes import FLOATING, default_float
+from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.node import Node
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node, new_node, next_serial
+from tensorframe.graph.precision import autocast_dtype
+from tensorframe.ops.creation import CONSTANT
+from tensorframe.site import is_ours, recording_site
 
-_KEPT = 1024
-# arguments that are equal only where they mean the same: True and 1.0 equal 1, and may be errors
+_frame = sys._getframe
+# Calls of one function, and the nodes of one call, that are remembered at most.
+_CALLS, _NODES = 1024, 64
+# Arguments that are equal only where they mean the same: True and 1.0 equal 1, and may be errors.
 _PLAIN: frozenset[type] = frozenset({int, str, type(None)})
 
+_INTEGERS: frozenset[type] = frozenset({int})
+
 _Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
-def remembered(function: Callable[_Arguments, Tensor]) -> Callable[_Arguments, Tensor]:
-    """Decorate a function that records one op on its first argument, so that it records the same again at once.
+class _Step(NamedTuple):
+    """A node of a recording; its inputs are places among the operands, the numbers and the nodes before it."""
 
-    It may depend on nothing but the tensor's shape, dtype and device, and on arguments that are integers, strings and
-    None. Calls with others, and those of integers, which take default dtypes, go the long way, and so do calls that
-    record anything else.
+    op: Any
+    inputs: tuple[int, ...]
+    attrs: tuple[Any, ...]
+    shape: tuple[int, ...]
+    dtype: Any
+    device: Device
+
+
+class _Recording(NamedTuple):
+    """What a call recorded: the numbers beside its operands, its steps, and where its result is among all of these."""
+
+    numbers: tuple[Node, ...]
+    steps: tuple[_Step, ...]
+    result: int
+
+
+def remembered(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Decorate a function of one tensor, the first argument: see `remembered_of`."""
+    return remembered_of(1)(function)
+
+
+def remembered_of(
+    count: int,
+) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
+    """Return the decorator of functions that record what follows from the shapes and dtypes of `count` leading tensors.
+
+    Without tensors it follows from the other arguments alone. They read no element. Remembered are calls of
+    floating-point tensors on one device, with numbers, strings, None and tuples of integers beside them; all others go
+    the long way, and so do those inside `autocast`, and those that made values of their own or very many nodes.
     """
-    known: dict[Any, tuple[Any, ...]] = {}
 
-    @wraps(function)
-    def record(*values: Any, **options: Any) -> Tensor:
-        if not values or type(values[0]) is not Tensor:
-            return function(*values, **options)
-        node = values[0].node
-        arguments = (*values[1:], *options.values())
-        if node.dtype not in FLOATING or not _PLAIN.issuperset(map(type, arguments)):
-            return function(*values, **options)
-        key = (node.shape, node.dtype, node.device, arguments, tuple(options))
-        same = known.get(key)
-        if same is not None:
-            op, attrs, shape, dtype, device = same
-            return recorded(op, (node,), attrs, shape, dtype, device)
-        result = function(*values, **options)
-        made: Node = result.node
-        if made.inputs == (node,):
-            if len(known) >= _KEPT:
-                known.clear()
-            known[key] = (made.op, made.attrs, made.shape, made.dtype, made.device)
-        return result
+    def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        known: dict[tuple[Any, ...], _Recording] = {}
 
-    return record
+        @wraps(function)
+        def record(*values: Any, **options: Any) -> Any:
+            operands: list[Node] = []
+            key: list[Any] = [default_float()]
+            for place, value in enumerate(values):
+                kind = type(value)
+                if place < count:
+                    if kind is not Tensor:
+                        return function(*values, **options)
+                    node = value.node
+                    same_as = operands.index(node) if node in operands else -1
+                    key += (node.shape, node.dtype, same_as)
+                    operands.append(node)
+                elif kind in _PLAIN:
+                    key.append(value)
+                elif _is_told_apart(value, kind):
+                    key.append((kind, value or str(value)))
+                else:
+                    return function(*values, **options)
+            for name, value in options.items():
+                kind = type(value)
+                if kind not in _PLAIN and not _is_told_apart(value, kind):
+                    return function(*values, **options)
+                key.append((name, kind, value or str(value)))
+            if not _is_usual(operands):
+                return function(*values, **options)
+            key.append(operands[0].device if operands else default_device())
+            same = known.get(tuple(key))
+            if same is not None:
+                return _recorded_again(same, operands)
+            first = next_serial()
+            result = function(*values, **options)
+            recording = _recording_of(result, operands, first)
+            if recording is not None:
+                if len(known) >= _CALLS:
+                    known.clear()
+                known[tuple(key)] = recording
+            return result
+
+        return record
+
+    return decorate
+
+
+def _is_told_apart(value: Any, kind: type) -> bool:
+    """Whether arguments mean the same where their kinds, and their texts if they are zero, are equal."""
+    return (
+        kind is bool or kind is float or (kind is tuple and _INTEGERS.issuperset(map(type, value)))
+    )
+
+
+def _is_usual(operands: list[Node]) -> bool:
+    """Whether what is recorded of operands is a matter of shapes and dtypes: numbers are computed with at once."""
+    if autocast_dtype.get() is not None:
+        return False
+    for node in operands:
+        if (
+            node.dtype not in FLOATING
+            or node.device is not operands[0].device
+            or (node.storage is None and not node.inputs)
+        ):
+            return False
+    return True
+
+
+def _recording_of(result: Any, operands: list[Node], first: int) -> _Recording | None:
+    """Return what was recorded since the serial number `first`; None if there is more to it than nodes and numbers."""
+    if type(result) is not Tensor:
+        return None
+    nodes = [result.node]
+    for node in nodes:  # grows while it is walked
+        if node in operands:
+            continue
+        is_number = node.op is CONSTANT and node.storage is None
+        if (
+            len(nodes) > _NODES
+            or node.storage is not None
+            or (node.serial < first and not is_number)
+        ):
+            return None
+        nodes += [source for source in dict.fromkeys(node.inputs) if source not in nodes]
+    numbers = [node for node in nodes if node.op is CONSTANT]
+    made = sorted(set(nodes).difference(operands, numbers), key=lambda node: node.serial)
+    places = {node: place for place, node in enumerate((*operands, *numbers, *made))}
+    steps = [
+        _Step(
+            node.op,
+            tuple([places[source] for source in node.inputs]),
+            node.attrs,
+            node.shape,
+            node.dtype,
+            node.device,
+        )
+        for node in made
+    ]
+    return _Recording(tuple(numbers), tuple(steps), places[result.node])
+
+
+def _recorded_again(recording: _Recording, operands: list[Node]) -> Tensor:
+    """Return the result of the same nodes on other operands, recorded by the caller's line."""
+    frame = _frame(2)
+    code = frame.f_code
+    site = recording_site(3) if is_ours[code.co_filename] else (code, frame.f_lasti)
+    numbers, steps, result = recording
+    nodes = operands
+    nodes += numbers
+    for op, inputs, attrs, shape, dtype, device in steps:
+        if len(inputs) == 1:
+            sources: tuple[Node, ...] = (nodes[inputs[0]],)
+        else:
+            sources = tuple([nodes[place] for place in inputs])
+        nodes.append(new_node(op, sources, attrs, shape, dtype, device, site))
+    return handle_on(nodes[result])

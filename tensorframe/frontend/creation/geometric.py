@@ -30,6 +30,7 @@ from tensorframe.frontend.operands import (
     promoted,
     reshaped,
 )
+from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast, normalize_axis
 from tensorframe.ops.elementwise import (
@@ -47,6 +48,7 @@ from tensorframe.ops.elementwise import (
 __all__ = ["geomspace", "logspace"]
 
 
+@remembered_of(0)
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -102,6 +104,7 @@ def _with_new_axis(value: Tensor, axis: int, *others: Tensor) -> Tensor:
     return reshaped(expanded(value, shape), (*shape[:place], 1, *shape[place:]))
 
 
+@remembered_of(0)
 def geomspace(
     start: ArrayLike,
     stop: ArrayLike,

@@ -24,6 +24,7 @@ from tensorframe.frontend.operands import (
     reshaped,
 )
 from tensorframe.frontend.parameters import count
+from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
@@ -51,6 +52,7 @@ def positions(size: int, device: Device) -> Tensor:
     return counted(size, 0, 1, default_on(device, int64), device)
 
 
+@remembered_of(0)
 def arange(
     start: ArrayLike,
     /,
@@ -127,6 +129,7 @@ def _fitted(first: int, step: int, size: int, dtype: DType) -> tuple[int, int]:
     return first, (step - low) % (high - low + 1) + low
 
 
+@remembered_of(0)
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,

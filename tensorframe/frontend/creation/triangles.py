@@ -20,6 +20,7 @@ from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import ravel
 from tensorframe.frontend.operands import converted, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import count, integer
+from tensorframe.frontend.remembering import remembered, remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on
@@ -50,6 +51,7 @@ def compared(op: Op, shape: Shape, k: int, device: Device) -> Tensor:
     return apply(op, positions(columns, device), diagonals)
 
 
+@remembered_of(0)
 def eye(
     N: int,
     M: int | None = None,
@@ -95,6 +97,7 @@ def identity(
     return eye(n, dtype=dtype, device=device, like=like)
 
 
+@remembered_of(0)
 def tri(
     N: int,
     M: int | None = None,
@@ -113,6 +116,7 @@ def tri(
     return _ones_where(LESS_EQUAL, N, M, k, dtype, device)
 
 
+@remembered
 def tril(m: ArrayLike, k: int = 0) -> Tensor:
     """Return matrices with zeros above the diagonal `k` columns right of the main one; of a vector, as every row.
 
@@ -130,6 +134,7 @@ def _kept_where(op: Op, name: str, x: Any, k: int) -> Tensor:
     return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
+@remembered
 def triu(m: ArrayLike, k: int = 0) -> Tensor:
     """Return matrices with zeros below the diagonal `k` columns right of the main one; of a vector, as every row.
 
@@ -144,6 +149,7 @@ def zero_of(tensor: Tensor) -> Any:
     return False if tensor.dtype == dtypes.bool_ else 0
 
 
+@remembered
 def diag(v: ArrayLike, k: int = 0) -> Tensor:
     """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
 
@@ -169,6 +175,7 @@ def diag(v: ArrayLike, k: int = 0) -> Tensor:
     return apply(WHERE, on_diagonal, values, zero_of(tensor))
 
 
+@remembered
 def diagflat(v: ArrayLike, k: int = 0) -> Tensor:
     """Return a matrix with all elements of `v` on its diagonal `k`.
 

@@ -34,6 +34,7 @@ from tensorframe.frontend.operands import (
 )
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast, normalize_axis, reduced_axes
 from tensorframe.ops.elementwise import MAXIMUM, MINIMUM, NOT_EQUAL, REMAINDER, WHERE
@@ -230,6 +231,7 @@ def flatnonzero(a: ArrayLike) -> Tensor:
     return Tensor(data_node(np.flatnonzero(a._array()), a.device)) if flat is None else flat
 
 
+@remembered
 def count_nonzero(
     a: ArrayLike, axis: int | Iterable[int] | None = None, *, keepdims: bool = False
 ) -> Tensor:

@@ -23,6 +23,7 @@ from tensorframe.frontend.operands import (
 )
 from tensorframe.frontend.outputs import Output, delivered, rebind
 from tensorframe.frontend.parameters import integer, integers, pair
+from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import dtype_error
 from tensorframe.graph.precision import autocast_dtype
@@ -187,6 +188,7 @@ def _common_axis(name: str, left: Tensor, right: Tensor, axis: int) -> int:
     return normalize_axis(name, axis, smaller) - smaller
 
 
+@remembered_of(2)
 def tensordot(
     a: ArrayLike,
     b: ArrayLike,
@@ -323,6 +325,7 @@ def outer_of_vectors(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
     return outer(left, right)
 
 
+@remembered_of(2)
 def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     """Kronecker product: `b` repeated, each time multiplied by one element of `a`.
 
@@ -343,6 +346,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     return reshaped(product, tuple(size * other for size, other in zip(big, small, strict=True)))
 
 
+@remembered_of(2)
 def cross(
     a: ArrayLike,
     b: ArrayLike,

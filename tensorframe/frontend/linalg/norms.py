@@ -19,6 +19,7 @@ from tensorframe.frontend.operands import (
     widened,
 )
 from tensorframe.frontend.parameters import flag, integers, number
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes, normalize_axis
@@ -30,6 +31,7 @@ from tensorframe.ops.reduction import MAX, MIN, SUM
 Axes = tuple[int, ...]
 
 
+@remembered
 def vector_norm(
     x: ArrayLike,
     /,
@@ -83,6 +85,7 @@ def _largest(magnitudes: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     return _reduced(SUM if empty else MAX, magnitudes, axes, keepdims)
 
 
+@remembered
 def matrix_norm(
     x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
 ) -> Tensor:
@@ -132,6 +135,7 @@ def _sum_norm(x: Tensor, ord: float, axes: Axes) -> Tensor:
     )
 
 
+@remembered
 def norm(
     x: ArrayLike,
     ord: float | str | None = None,

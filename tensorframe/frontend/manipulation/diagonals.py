@@ -7,6 +7,7 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import accumulated, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import integer
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.movement import SLICE
 from tensorframe.ops.reduction import SUM
@@ -14,6 +15,7 @@ from tensorframe.ops.reduction import SUM
 __all__ = ["diagonal", "trace"]
 
 
+@remembered
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
     """Diagonals of the matrices in the last two axes, `offset` columns to the right of the main one.
 
@@ -33,6 +35,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
     return call(SLICE, flat, attrs=attrs)
 
 
+@remembered
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Sums of the diagonals; dtypes as for `sum`.
 

@@ -13,6 +13,7 @@ from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import joined, moveaxis, part_of
 from tensorframe.frontend.operands import along, expanded, operand, with_axes
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast
 
@@ -33,6 +34,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Tensor
     return concat([arr, values], axis=axis)
 
 
+@remembered
 def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Tensor:
     """Return `arr` without the places `obj` of `axis`, or of the flattened tensor.
 

@@ -32,6 +32,7 @@ from tensorframe.frontend.operands import (
 )
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import integer, integers, items
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import as_shape, normalize_axis
 
@@ -336,6 +337,7 @@ def _with_dimensions(name: str, x: Any, least: int) -> Tensor:
     return tensor
 
 
+@remembered
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Tensor:
     """Return `a` with each element repeated `repeats` times along `axis`, or in the flattened tensor if it is None.
 
@@ -376,6 +378,7 @@ def _counts(repeats: Any) -> np.ndarray[Any, Any]:
     return counts.astype(np.int64)
 
 
+@remembered
 def tile(A: ArrayLike, reps: ShapeLike) -> Tensor:
     """Return `A` laid side by side `repetitions[i]` times along axis i; missing axes of either side are of size 1.
 

@@ -15,6 +15,7 @@ from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.manipulation.views import joined, part_of
 from tensorframe.frontend.operands import expanded, number, operand
 from tensorframe.frontend.parameters import choice, count
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.movement import PAD
@@ -44,6 +45,7 @@ Mode = Literal[
 ]
 
 
+@remembered
 def pad(
     array: ArrayLike,
     pad_width: ArrayLike,

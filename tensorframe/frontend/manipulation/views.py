@@ -17,6 +17,7 @@ from tensorframe.frontend.operands import (
     with_axes,
 )
 from tensorframe.frontend.parameters import choice, integer, integers
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import (
     Shape,
@@ -137,6 +138,7 @@ def transpose(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     return permute_dims(tensor, axes)
 
 
+@remembered
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Tensor:
     """Return `a` with two axes exchanged.
 
@@ -154,6 +156,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Tensor:
     return permuted(tensor, order)
 
 
+@remembered
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Tensor:
     """Return `a` with the axes `source` moved to the positions `destination`; the others keep their order.
 
@@ -189,6 +192,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Tensor:
     return moveaxis(tensor, origin, target - 1 if origin < target else target)
 
 
+@remembered
 def expand_dims(a: ArrayLike, axis: Axes = 0) -> Tensor:
     """Return `a` with axes of size one, which stand at the positions `axis` of the result.
 
@@ -257,6 +261,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Tensor, ...]:
     return tuple(expanded(tensor, shape) for tensor in tensors)
 
 
+@remembered
 def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
     """Return `m` with its elements in reverse order along `axis` (all axes if None).
 
@@ -275,6 +280,7 @@ def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
     return sliced(tensor, starts, shape, steps)
 
 
+@remembered
 def flipud(m: ArrayLike) -> Tensor:
     """Return `m` with its rows (axis 0) in reverse order.
 
@@ -286,6 +292,7 @@ def flipud(m: ArrayLike) -> Tensor:
     return flip(m, axis=0)
 
 
+@remembered
 def fliplr(m: ArrayLike) -> Tensor:
     """Return `m` with its columns (axis 1) in reverse order.
 
@@ -297,6 +304,7 @@ def fliplr(m: ArrayLike) -> Tensor:
     return flip(m, axis=1)
 
 
+@remembered
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     """Return `m` turned by `k` quarter turns in the plane of `axes`, from the first towards the second.
 
@@ -316,6 +324,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     return flip(swapaxes(tensor, first, second), axis=second) if turns else tensor
 
 
+@remembered
 def roll(a: ArrayLike, shift: Axes, axis: Axes | None = None) -> Tensor:
     """Return `a` with elements moved by `shift` places along `axis`; those that leave at one end enter at the other.
 
@@ -373,6 +382,7 @@ def atleast_2d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     return _each([with_axes(operand(array), 2) for array in arrays])
 
 
+@remembered
 def atleast_3d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     """Return each tensor with three axes at least; a vector of N becomes (1, N, 1), a matrix (M, N, 1).
 

@@ -10,6 +10,7 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import converted, floating, operand
+from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.ops.elementwise import (
@@ -32,6 +33,7 @@ from tensorframe.ops.sorting import ARGSORT, SEARCHSORTED
 __all__ = ["interp"]
 
 
+@remembered_of(3)
 def interp(
     x: ArrayLike,
     xp: ArrayLike,

@@ -28,6 +28,7 @@ from tensorframe.frontend.ordering.sorting import sort
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import Axis
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
 from tensorframe.ops.elementwise import (
@@ -52,6 +53,7 @@ Array = np.ndarray[Any, Any]
 Pick = Callable[[Tensor, Shares, Method], Tensor]
 
 
+@remembered
 def median(
     a: ArrayLike,
     axis: Axis = None,
@@ -74,6 +76,7 @@ def median(
     return delivered("median", result, out)
 
 
+@remembered
 def nanmedian(
     a: ArrayLike,
     axis: Axis = None,
@@ -93,6 +96,7 @@ def nanmedian(
     return delivered("nanmedian", result, out)
 
 
+@remembered
 def quantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -125,6 +129,7 @@ def quantile(
     return delivered("quantile", result, out)
 
 
+@remembered
 def nanquantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -148,6 +153,7 @@ def nanquantile(
     return delivered("nanquantile", result, out)
 
 
+@remembered
 def percentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -172,6 +178,7 @@ def percentile(
     return delivered("percentile", result, out)
 
 
+@remembered
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLike,

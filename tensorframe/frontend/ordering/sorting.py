@@ -12,6 +12,7 @@ from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.selection import check_bounds
 from tensorframe.frontend.operands import along, along_line
 from tensorframe.frontend.parameters import choice, integer, integers
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.ops.movement import PART
@@ -44,6 +45,7 @@ def _read_kind(name: str, kind: Any, order: Any) -> None:
         raise ArgumentError(f"{name}: order= names fields, and tensors have none")
 
 
+@remembered
 def sort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -74,6 +76,7 @@ def sort(
     return call(SORT, a, attrs=(dimension, bool(descending)))
 
 
+@remembered
 def argsort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -127,6 +130,7 @@ def topk(x: ArrayLike, k: int, /, axis: int = -1, *, largest: bool = True) -> To
     )
 
 
+@remembered
 def partition(
     a: ArrayLike,
     kth: int | Iterable[int],
@@ -145,6 +149,7 @@ def partition(
     return _partitioned(PARTITION, a, kth, axis)
 
 
+@remembered
 def argpartition(
     a: ArrayLike,
     kth: int | Iterable[int],

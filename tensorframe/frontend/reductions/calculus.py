@@ -16,6 +16,7 @@ from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.reductions.elementary import sum as total
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import default_on
 from tensorframe.graph.shape import axes_in_order, normalize_axis
@@ -27,6 +28,7 @@ Mode = Literal["full", "same", "valid"]
 __all__ = ["convolve", "correlate", "gradient", "trapezoid"]
 
 
+@remembered
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Tensor:
@@ -89,6 +91,7 @@ def _distances(points: Tensor, axis: int, dtype: DType) -> Tensor:
     )
 
 
+@remembered
 def gradient(f: ArrayLike, *spacing: ArrayLike, axis: Axis = None, edge_order: int = 1) -> Any:
     """Derivatives of samples along `axis`: central differences inside, one-sided ones at the two ends.
 

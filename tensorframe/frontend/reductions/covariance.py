@@ -16,6 +16,7 @@ from tensorframe.frontend.operands import converted, operand, reshaped, weakly
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import working_dtype
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART, SQRT
 
@@ -57,6 +58,7 @@ def _weights(fweights: Any, aweights: Any, count: int, dtype: DType) -> Tensor |
     return result
 
 
+@remembered
 def cov(
     m: ArrayLike,
     y: ArrayLike | None = None,
@@ -102,6 +104,7 @@ def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) ->
     return mass - correction * total(weights * importance) / mass
 
 
+@remembered
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
 ) -> Tensor:

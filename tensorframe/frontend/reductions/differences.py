@@ -12,6 +12,7 @@ from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of, ravel
 from tensorframe.frontend.operands import expanded, operand, promoted, with_axes
 from tensorframe.frontend.parameters import count
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
@@ -19,6 +20,7 @@ from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
 __all__ = ["diff", "ediff1d"]
 
 
+@remembered
 def diff(
     a: ArrayLike,
     n: int = 1,
@@ -69,6 +71,7 @@ def _differences(tensor: Tensor, axis: int) -> Tensor:
     return apply(op, part_of(tensor, axis, 1, size), part_of(tensor, axis, 0, size))
 
 
+@remembered
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Tensor:

@@ -17,6 +17,7 @@ from tensorframe.frontend.reductions import elementary as reductions
 from tensorframe.frontend.reductions import scans, statistics
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
 from tensorframe.frontend.reductions.selection import without
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import reduced_axes
@@ -53,6 +54,7 @@ def _as(x: Any, dtype: DTypeLike | None) -> Tensor:
     return tensor if dtype is None else converted(tensor, dtypes.as_dtype(dtype))
 
 
+@remembered
 def nansum(
     a: ArrayLike,
     axis: Axis = None,
@@ -72,6 +74,7 @@ def nansum(
     return reductions.sum(_filled(a, 0), axis, dtype, out, keepdims, initial, where)
 
 
+@remembered
 def nanprod(
     a: ArrayLike,
     axis: Axis = None,
@@ -91,6 +94,7 @@ def nanprod(
     return reductions.prod(_filled(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
+@remembered
 def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
 ) -> Tensor:
@@ -131,6 +135,7 @@ def _complex_extreme(plain: Callable[..., Tensor], x: Tensor, axis: Axis, keepdi
     return apply(WHERE, undefined, math.nan, chosen)
 
 
+@remembered
 def nanmax(
     a: ArrayLike,
     axis: Axis = None,
@@ -151,6 +156,7 @@ def nanmax(
     )
 
 
+@remembered
 def nanmin(
     a: ArrayLike,
     axis: Axis = None,
@@ -171,6 +177,7 @@ def nanmin(
     )
 
 
+@remembered
 def nanargmax(
     a: ArrayLike, axis: Axis = None, out: Output = None, *, keepdims: bool = False
 ) -> Tensor:
@@ -184,6 +191,7 @@ def nanargmax(
     return reductions.argmax(_filled(a, -math.inf), axis, out, keepdims=keepdims)
 
 
+@remembered
 def nanargmin(
     a: ArrayLike, axis: Axis = None, out: Output = None, *, keepdims: bool = False
 ) -> Tensor:
@@ -203,6 +211,7 @@ def _present(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     return reduced_by(SUM, 1 - numbers, axis, keepdims)
 
 
+@remembered
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
 ) -> Tensor:
@@ -216,6 +225,7 @@ def nancumprod(
     return scans.cumprod(_filled(a, 1), axis, dtype, out)
 
 
+@remembered
 def nanmean(
     a: ArrayLike,
     axis: Axis = None,
@@ -255,6 +265,7 @@ def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool, centre: 
     return reduced_by(SUM, squares, axis, keepdims) / divisor
 
 
+@remembered
 def nanvar(
     a: ArrayLike,
     axis: Axis = None,
@@ -289,6 +300,7 @@ def nanvar(
     return delivered("nanvar", converted(variance, dtypes.real_of(tensor.dtype)), out)
 
 
+@remembered
 def nanstd(
     a: ArrayLike,
     axis: Axis = None,

@@ -23,6 +23,7 @@ from tensorframe.frontend.operands import (
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced_axes
 from tensorframe.ops.elementwise import ROOT
@@ -48,6 +49,7 @@ def working_dtype(dtype: DType) -> DType:
     )
 
 
+@remembered
 def mean(
     a: ArrayLike,
     axis: Axis = None,
@@ -114,6 +116,7 @@ def _variance(
     return variance, dtypes.real_of(own)
 
 
+@remembered
 def var(
     a: ArrayLike,
     axis: Axis = None,
@@ -154,6 +157,7 @@ def var(
     return _delivered("var", result, out)
 
 
+@remembered
 def std(
     a: ArrayLike,
     axis: Axis = None,
@@ -179,6 +183,7 @@ def std(
     return _delivered("std", converted(unary(ROOT, variance), own), out)
 
 
+@remembered
 def average(
     a: ArrayLike,
     axis: Axis = None,

@@ -1,0 +1,112 @@
+"""Remembered calls: the second one records the nodes of the first, on other operands, by its own line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.graph.node import Node, discover
+from tensorframe.site import line_of
+
+Call = Callable[[tfr.Tensor], Any]
+
+ONE_TENSOR: dict[str, Call] = {
+    "median": tfr.median,
+    "quantile": lambda x: tfr.quantile(x, 0.3),
+    "trace": tfr.trace,
+    "pad": lambda x: tfr.pad(x, (1, 2), mode="edge"),
+    "std": lambda x: tfr.std(x, axis=0, keepdims=True),
+    "tile": lambda x: tfr.tile(x, (2, 1)),
+    "diff": tfr.diff,
+    "count_nonzero": tfr.count_nonzero,
+    "corrcoef": tfr.corrcoef,
+    "sum": lambda x: tfr.sum(x, axis=1),
+    "tril": lambda x: tfr.tril(x, -1),
+}
+
+
+def _as_text(root: Node) -> list[str]:
+    """Return the graph of a node, without serial numbers."""
+    nodes = discover([root])
+    places = {node: place for place, node in enumerate(nodes)}
+    return [
+        f"{node.op} {[places[source] for source in node.inputs]} {node.attrs} {node.shape} {node.dtype} {node.device}"
+        for node in nodes
+    ]
+
+
+@pytest.mark.parametrize("name", ONE_TENSOR)
+def test_the_second_call_records_what_the_first_did(name: str) -> None:
+    call = ONE_TENSOR[name]
+    values = np.random.default_rng(0).normal(size=(2, 4, 5)).astype(np.float32)
+    first, second = (call(tfr.asarray(part)) for part in values)
+    assert _as_text(first.node) == _as_text(second.node)
+    fresh = call(tfr.asarray(values[1].astype(np.float64)))  # of another dtype, so by itself
+    np.testing.assert_allclose(second.numpy(), fresh.numpy(), rtol=2e-6, atol=1e-6)
+
+
+def test_each_call_has_its_own_line() -> None:
+    x = tfr.asarray(np.ones((3, 3), np.float32))
+    lines = []
+    for _ in range(2):
+        lines.append(tfr.trace(x).node.site)
+        lines.append(tfr.trace(x).node.site)
+    numbers = [line_of(site)[1] for site in lines if site is not None]
+    assert numbers[:2] == numbers[2:] == [numbers[0], numbers[0] + 1]
+
+
+def test_arguments_that_are_equal_and_not_the_same_are_told_apart() -> None:
+    for first in (0.0, -0.0, 0):
+        again = tfr.linspace.__wrapped__(first, first, 2)  # type: ignore[attr-defined]
+        assert str(tfr.linspace(first, first, 2).numpy()) == str(again.numpy())
+
+
+def test_two_tensors_that_are_one_are_another_call() -> None:
+    x, y = (
+        tfr.asarray(np.asarray([[1.0, 2.0, 3.0], values], np.float32))
+        for values in ([4.0, 5.0, 7.0], [1.0, 0, 2])
+    )
+    for left, right in ((x, x), (x, y), (y, x), (y, y)):
+        np.testing.assert_array_equal(
+            tfr.cross(left, right).numpy(), np.cross(left.numpy(), right.numpy())
+        )
+
+
+def test_outputs_are_filled_each_time() -> None:
+    x = tfr.asarray(np.asarray([3.0, 1.0, 2.0], np.float32))
+    for _ in range(2):
+        out = tfr.zeros(())
+        assert tfr.median(x, None, out) is out
+        assert out.item() == 2.0
+
+
+def test_numbers_are_computed_with_at_once_in_every_call() -> None:
+    for value in (2.0, 3.0):
+        assert tfr.sum(tfr.asarray(value)).item() == value
+        assert tfr.median(tfr.asarray(value)).item() == value
+
+
+def test_a_range_has_the_default_dtype_of_its_call() -> None:
+    assert tfr.linspace(0.0, 1.0, 5).dtype == tfr.float32
+    tfr.set_default_dtype("float64")
+    try:
+        assert tfr.linspace(0.0, 1.0, 5).dtype == tfr.float64
+    finally:
+        tfr.set_default_dtype("float32")
+    assert tfr.linspace(0.0, 1.0, 5).dtype == tfr.float32
+
+
+def test_calls_inside_autocast_are_calls_of_their_own() -> None:
+    x = tfr.asarray(np.ones((3, 4), np.float32))
+    before = tfr.tensordot(x, x.T, 1).dtype
+    with tfr.autocast("bfloat16"):
+        inside = tfr.tensordot(x, x.T, 1).dtype
+    assert (before, inside, tfr.tensordot(x, x.T, 1).dtype) == (
+        tfr.float32,
+        tfr.bfloat16,
+        tfr.float32,
+    )
