@@ -9,4 +9,4 @@ class PlanMethods:
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows."""
     def visualize(self, *, collapse: bool | None = None) -> Picture:
-        """Return the picture of a plan, as `t.visualize(stage="plan")` does of a tensor's."""
+        """Return the diagram of a plan, as `t.visualize(stage="plan")` does of a tensor's."""
