@@ -41,7 +41,7 @@ def _arange(node: Node | RegionOp) -> Array:
     stop = start + step * size
     low, high = LIMITS[node.dtype]
     if step and max(low, -_COMMON) <= min(start, stop) and max(start, stop) <= min(high, _COMMON):
-        return np.arange(start, stop, step, node.dtype)
+        return np.arange(start, stop, step, dtype=node.dtype)
     # unsigned and modulo a power of two, since uint64 holds numbers that int64 does not
     unsigned = np.dtype(f"u{node.dtype.itemsize}")
     modulus = 1 << 8 * unsigned.itemsize

@@ -112,9 +112,9 @@ def sum(
     [4, 6]
     """
     if out is None and initial is None and where is True:
-        is_as_it_is = dtype is None and type(a) is Tensor and a.node.dtype in FLOATING
-        tensor = a if is_as_it_is else accumulated(a, dtype)
-        return reduced_by(row.SUM, tensor, axis, keepdims)
+        if dtype is None and type(a) is Tensor and a.node.dtype in FLOATING:
+            return reduced_by(row.SUM, a, axis, keepdims)
+        return reduced_by(row.SUM, accumulated(a, dtype), axis, keepdims)
     return _reduced(row.SUM, accumulated(a, dtype), axis, keepdims, out, initial, where)
 
 
@@ -137,9 +137,9 @@ def prod(
     [4, 10, 18]
     """
     if out is None and initial is None and where is True:
-        is_as_it_is = dtype is None and type(a) is Tensor and a.node.dtype in FLOATING
-        tensor = a if is_as_it_is else accumulated(a, dtype)
-        return reduced_by(row.PROD, tensor, axis, keepdims)
+        if dtype is None and type(a) is Tensor and a.node.dtype in FLOATING:
+            return reduced_by(row.PROD, a, axis, keepdims)
+        return reduced_by(row.PROD, accumulated(a, dtype), axis, keepdims)
     return _reduced(row.PROD, accumulated(a, dtype), axis, keepdims, out, initial, where)
 
 
