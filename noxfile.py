@@ -277,16 +277,17 @@ def array_api(session: nox.Session) -> None:
 
 @nox.session
 def dask(session: nox.Session) -> None:
-    """All checks of backends on Dask's device, with arrays in one block and in blocks of 64 bytes: some minutes."""
+    """All checks of backends on Dask's device, with arrays in one block and in blocks of 64 bytes: three minutes."""
     prepare(session, "--editable", ".[dev]")
     python(session, "-m", "tests.backends.dask_conformance", *session.posargs)
 
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """The array standard's tests on every device, as the table in docs/conformance.md.
+    """The array standard's tests on every device, as the table in docs/conformance.md, and those of `dask`.
 
-    The checkout is that of `array_api`. Arguments go to tests.array_api, for example `-- --devices cpu,opencl`.
+    The checkout is that of `array_api`. Arguments go to tests.array_api, for example `-- --devices cpu,opencl`; without
+    any, all checks of backends run on Dask's device as well.
     """
     checkout = os.environ.get("ARRAY_API_TESTS", "")
     if not (Path(checkout) / "array-api" / "spec").is_dir():
@@ -294,6 +295,8 @@ def conformance(session: nox.Session) -> None:
     prepare(session, "--editable", ".[dev]", "--requirement", f"{checkout}/requirements.txt")
     arguments = session.posargs or ["--thorough", "cpu,numpy", "--write", "docs/conformance.md"]
     python(session, "-m", "tests.array_api", *arguments, ARRAY_API_TESTS=checkout)
+    if not session.posargs:
+        python(session, "-m", "tests.backends.dask_conformance")
 
 
 @nox.session

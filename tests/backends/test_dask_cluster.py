@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.dask import DaskBackend
 from tensorframe.errors import CancelledError, DeviceError, KernelError, OutOfMemoryError
+from tensorframe.testing.conformance import checks
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -79,6 +81,24 @@ def test_expressions_on_the_cluster(client):
     np.testing.assert_allclose(
         (x @ x).sum(axis=0).numpy(), (host @ host).sum(axis=0).numpy(), rtol=1e-3, atol=1e-2
     )
+
+
+# few: each is several rounds of messages between processes
+CHECKED = (
+    *("bool comes back: every other element", "views: rows that overlap"),
+    *("ops: sum of int32", "ops: sort of float32", "ops: matmul of float32"),
+    "operands of other devices move to it, and results back",
+)
+
+
+def test_some_of_conformance(client):
+    """All of it runs with one scheduler after the other in the nox session `dask`: here blocks travel."""
+    backend = DaskBackend()
+    backend.configure(client=client, chunk="64 B")
+    chosen = [check for check in checks(backend, seeds=0) if check.name.endswith(CHECKED)]
+    assert len(chosen) == len(CHECKED)
+    for check in chosen:
+        check()
 
 
 def test_masks_select_on_the_workers(client):
