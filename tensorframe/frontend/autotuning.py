@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -33,7 +34,7 @@ __all__ = ["Autotuning", "autotune"]
 # runs of one way, of which the fastest counts, and steps from one way to a better one beside it
 _RUNS, _ROUNDS = 5, 3
 # turns in which the best and the way that a kernel had run once more: what chance chose is no faster then
-_TURNS = 3
+_TURNS = 7
 # the part of the time that another way has to save at least: less is chance
 _GAIN = 0.03
 
@@ -92,7 +93,8 @@ def autotune(expression: Any, *arguments: Any) -> Autotuning:
     OpenCL, WebGPU and CUDA each kernel is timed as it is, and in other ways: matrix products with other tiles,
     reductions by rows, by columns or in parts, and all of them with other numbers of threads and of elements for each.
     Convolutions are products there, and attention two with the softmax between them. The best way is measured again,
-    by turns with the one that the kernel had, and is dropped if it is no faster: chance chooses nothing.
+    by turns with the one that the kernel had, and with the default one, and is dropped unless it saves 3% in the middle
+    one of these turns: neither chance nor a busy machine chooses. So is what an earlier call kept, if it is no faster.
     From then on kernels of these ops, dtypes and layouts, and of sizes like these, run in the best way, in later
     processes too, until the driver is another one. No bit of a result changes. It takes seconds for each kernel, and
     nothing is ever tried without being asked for. Products that libraries make (on the cpu, on CUDA), scans and sorting
@@ -174,16 +176,18 @@ def _tune(
         # no way changes a bit; a driver that cuts loops short does
         return _seconds(run, queue) if values(run()) == expected else inf
 
-    def by_turns(ways: dict[str, Any], name: str, pair: Sequence[Any]) -> list[float]:
-        runs = [_with(ways, name, way, made) for way in pair]
-        times = [
-            [
-                _with(ways, name, way, partial(_seconds, run, queue))
-                for way, run in zip(pair, runs, strict=True)
-            ]
-            for _ in range(_TURNS)
-        ]
-        return [min(own) for own in zip(*times, strict=True)]
+    def by_turns(ways: dict[str, Any], name: str, pair: Sequence[Any]) -> tuple[float, float]:
+        """Return the seconds of one way, and those of the other: so much of them as it takes in the middle turn."""
+        runs = {way: _with(ways, name, way, made) for way in pair}
+        before, shares = [], []
+        for turn in range(_TURNS):
+            order = pair if turn % 2 == 0 else pair[::-1]  # who else runs slows either of them
+            took = {
+                way: _with(ways, name, way, partial(_seconds, runs[way], queue)) for way in order
+            }
+            before.append(took[pair[0]])
+            shares.append(took[pair[1]] / took[pair[0]])
+        return median(before), median(before) * median(shares)
 
     tuned = [
         _best(name, facts, step.device, seconds, by_turns)
@@ -202,7 +206,7 @@ def _best(
     asked: Asked,
     device: Device,
     seconds: Callable[[], float],
-    by_turns: Callable[[dict[str, Any], str, Sequence[Any]], list[float]],
+    by_turns: Callable[[dict[str, Any], str, Sequence[Any]], tuple[float, float]],
 ) -> TunedKernel:
     """Return what came of one kernel: from the way that it has, to the best beside it, as long as that helps."""
     begun = best = asked.best.get(name, asked.default)
@@ -218,10 +222,11 @@ def _best(
                 best, fastest, improved = way, time, True
         if not improved:
             break
-    if best != begun:
-        before, fastest = by_turns(asked.best, name, (begun, best))
-        if fastest >= before * (1 - _GAIN):
-            best, fastest = begun, before
+    for known in dict.fromkeys((begun, asked.default)):
+        if best != known:
+            before, fastest = by_turns(asked.best, name, (known, best))
+            if fastest >= before * (1 - _GAIN):
+                best, fastest = known, before
     asked.best.pop(name, None)
     if best != asked.default:
         asked.best[name] = best  # after those that were found before
