@@ -19,6 +19,11 @@ class Algebra(Protocol):
     ) -> Value:
         """Return a costly function of operands where the condition holds, as few elements need, else what is cheap."""
 
+    def digits(
+        self, condition: Value, costly: Callable[..., Value], cheap: Value, *operands: Value
+    ) -> Value:
+        """Return what `seldom` does for results of float64; what is cheap for others, if it has all of their digits."""
+
     def both(self, x: Value, y: Value) -> Value:
         """Return whether two conditions hold."""
 

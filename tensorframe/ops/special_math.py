@@ -6,6 +6,7 @@ polynomials are derived by docs/derive/special.py. `m` is what a formula compute
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from math import factorial, inf, nan, pi
 from math import sqrt as sqrt_of
@@ -13,6 +14,7 @@ from typing import Any
 
 from tensorframe.ops import special_tables as tables
 from tensorframe.ops import special_zeros as zeros
+from tensorframe.ops.double_double import PI
 from tensorframe.ops.special_algebra import Algebra, Formula
 
 Value = Any
@@ -31,6 +33,23 @@ def polynomial(x: Value, table: Table, m: Algebra) -> Value:
 def _sine(x: Value, m: Algebra) -> Value:
     """Return the sine of pi times x, which is near an integer: its sign is that of even ones."""
     return m.call("sin", (x - m.call("round", x)) * pi)
+
+
+def _cotangent(part: Value, m: Algebra) -> Value:
+    """Return pi times the cotangent of pi times a number from -1/2 to 1/2: functions of all numbers are a longer text."""
+    size = abs(part)
+    rest = m.call("minimum", size, 0.5 - size)  # from the nearest multiple of 1/2
+    squared = rest * rest
+    sine, cosine = rest * m.horner(squared, _SINES), m.horner(squared, _COSINES)
+    value = m.where(size < 0.25, cosine, sine * pi**2) / m.where(size < 0.25, sine, cosine)
+    return m.where(part < 0, 0 - value, value)
+
+
+# of pi times x, which is 1/4 at most, by its square: the sine over pi x, and the cosine (4.19.1 and 4.19.2)
+_PI_SQUARED = (Fraction(PI[0]) + Fraction(PI[1])) ** 2
+_SINES, _COSINES = [
+    tuple([float((-_PI_SQUARED) ** k / factorial(2 * k + odd)) for k in range(9, -1, -1)]) for odd in (1, 0)
+]
 
 
 def _is_pole(x: Value, m: Algebra) -> Value:
@@ -116,10 +135,10 @@ def digamma(x: Value, m: Algebra) -> Value:
     """Return the derivative of the logarithm of gamma."""
     positive = _digamma_positive(m.where(x < 0, 1 - x, x), m)
     part = x - m.call("round", x)
-    reflected = positive - pi / m.call("tan", part * pi)  # 5.5.4
+    reflected = positive - _cotangent(part, m)  # 5.5.4
     value = m.where(x < 0, reflected, m.where(m.equal(x, 0), -1 / x, positive))
-    cancelled = abs(reflected) < m.call("maximum", abs(positive), 1.0) * 2
-    value = m.seldom(m.both(x < 0, cancelled), lambda x: zeros.digamma(x, m), value, x)
+    cancelled = abs(reflected) < m.call("maximum", abs(positive), 1.0) * 4
+    value = m.digits(m.both(x < 0, cancelled), lambda x: zeros.digamma(x, m), value, x)
     return m.where(_is_pole(x, m), nan, value)
 
 

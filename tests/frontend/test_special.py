@@ -345,7 +345,7 @@ def test_pairs_of_floats_have_twice_the_bits():
     from tensorframe.backends.numpy import special_functions
     from tensorframe.ops import double_double as dd
 
-    algebra = special_functions._ALGEBRA
+    algebra = special_functions._WIDE
 
     generator = np.random.default_rng(8)
     x = generator.uniform(0.5, 1e3, 50)

@@ -19,7 +19,10 @@ Array = Any
 
 
 class _Arrays:
-    """What formulas compute with."""
+    """What formulas compute with, for results of float64 or of fewer digits."""
+
+    def __init__(self, *, is_wide: bool) -> None:
+        self._is_wide = is_wide
 
     where = staticmethod(np.where)
     both = staticmethod(np.logical_and)
@@ -37,6 +40,12 @@ class _Arrays:
             cheap[condition] = costly(*few)
         return cheap
 
+    def digits(
+        self, condition: Array, costly: Callable[..., Array], cheap: Array, *operands: Array
+    ) -> Array:
+        """Return what `seldom` does for results of float64, else what is cheap."""
+        return self.seldom(condition, costly, cheap, *operands) if self._is_wide else cheap
+
     def call(self, name: str, *operands: Array) -> Array:
         """Return another elementwise function."""
         return implementation[find(name)](*operands)
@@ -50,15 +59,17 @@ class _Arrays:
         return value
 
 
-_ALGEBRA: Algebra = _Arrays()
+_WIDE, _NARROW = _Arrays(is_wide=True), _Arrays(is_wide=False)
 
 
 def _register(name: str, formula: Formula) -> None:
     def computed(*operands: Array) -> Array:
         wide = [np.atleast_1d(np.asarray(operand, np.float64)) for operand in operands]
         shape = np.broadcast_shapes(*map(np.shape, operands))
-        value = formula(*wide, _ALGEBRA)
-        return value.astype(operands[0].dtype, copy=False).reshape(shape)
+        dtype = operands[0].dtype
+        algebra: Algebra = _WIDE if dtype == np.float64 else _NARROW
+        value = formula(*wide, algebra)
+        return value.astype(dtype, copy=False).reshape(shape)
 
     spells(name)(computed)
 

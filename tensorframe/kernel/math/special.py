@@ -38,7 +38,10 @@ _PLAIN: dict[str, Callable[..., Expr]] = {
 
 
 class _Expressions:
-    """What formulas compute with."""
+    """What formulas compute with, for results of float64 or of fewer digits."""
+
+    def __init__(self, *, is_wide: bool) -> None:
+        self._is_wide = is_wide
 
     both = staticmethod(both)
     equal = staticmethod(equal)
@@ -58,6 +61,12 @@ class _Expressions:
         """Return a costly function of operands where the condition holds, else what is cheap."""
         return where_rare(condition, costly(*operands), cheap)
 
+    def digits(
+        self, condition: Expr, costly: Callable[..., Expr], cheap: Expr, *operands: Expr
+    ) -> Expr:
+        """Return what `seldom` does for results of float64, else what is cheap."""
+        return self.seldom(condition, costly, cheap, *operands) if self._is_wide else cheap
+
     def product(self, x: Any, y: Any) -> tuple[Any, Any]:
         """Return the product, rounded, and what rounding took from it."""
         product = x * y
@@ -74,13 +83,15 @@ class _Expressions:
         return plain(*operands)
 
 
-_ALGEBRA: Algebra = _Expressions()
+_WIDE, _NARROW = _Expressions(is_wide=True), _Expressions(is_wide=False)
 
 
 def _register(name: str, meaning: Meaning) -> None:
     def computed(*operands: Expr) -> Expr:
         wide = [cast(operand, float64) for operand in operands]
-        return cast(meaning(*wide, _ALGEBRA), operands[0].dtype)
+        dtype = operands[0].dtype
+        algebra: Algebra = _WIDE if dtype == float64 else _NARROW
+        return cast(meaning(*wide, algebra), dtype)
 
     formula(name)(computed)
 
