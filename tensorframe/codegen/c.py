@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from math import isfinite, isnan
 from typing import Any
@@ -38,7 +39,7 @@ class Bodies:
     """Names that users cannot have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """How a C dialect spells what the language leaves open.
 
@@ -110,10 +111,17 @@ _CALLS = {
 
 
 _WORD = re.compile(r"[a-z_]\w*")
+# Texts that are remembered: of kernels that are built for one layout of operands after the other.
+_KEPT = 32
 
 
 def print_kernel(kernel: ir.Kernel, dialect: Dialect) -> Text:
     """Return a kernel as a function of a dialect, with all that it needs."""
+    return _printed(kernel, dialect)
+
+
+@lru_cache(_KEPT)
+def _printed(kernel: ir.Kernel, dialect: Dialect) -> Text:
     return _Printer(kernel, dialect).printed()
 
 

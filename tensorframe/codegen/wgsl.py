@@ -8,6 +8,7 @@ floats as if they were real numbers: `(a + b) - a` becomes `b`. What must be com
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 
 from tensorframe.codegen.joining import Joining
@@ -28,6 +29,8 @@ fn {name}(
 """
 # the number of a thread in its subgroup
 _SUBGROUP = "\n    @builtin(subgroup_invocation_id) subgroup_lane: u32,"
+# Texts that are remembered: of kernels that are built for one layout of operands after the other.
+_KEPT = 32
 
 
 class Shader:
@@ -44,6 +47,7 @@ class Shader:
         """Whether they are passed as immediates; else they are a uniform buffer, bound after the operands."""
 
 
+@lru_cache(_KEPT)
 def print_kernel(kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool = False) -> Shader:
     """Return a kernel as a module with one entry point, and all the functions that it needs.
 

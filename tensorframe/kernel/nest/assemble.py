@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
@@ -105,6 +106,73 @@ def assembled(
 
     With `lanes` it is one of work-groups of so many threads, whose positions are numbers of dtype `index`.
     """
+    rest = _Rest(
+        tuple(numbers.arguments),
+        frozenset(numbers.positions),
+        frozenset(scalars),
+        notes,
+        flags,
+        lanes,
+        index,
+    )
+    return _made(_Recipe(statements, rest, runs))
+
+
+# Kernels that are remembered: those of another shape often have the same statements.
+_KEPT = 32
+
+
+class _Rest(NamedTuple):
+    """What a kernel is made of beside statements: numbers, which of them positions are made of, and so on."""
+
+    numbers: tuple[ir.Argument, ...]
+    positions: frozenset[ir.Argument]
+    scalars: frozenset[ir.Argument]
+    notes: tuple[str, ...]
+    flags: tuple[ir.Buffer, ...]
+    lanes: int
+    position: DType
+
+
+class _Recipe:
+    """What a kernel is made of; recipes of equal statements are equal, though statements are not."""
+
+    __slots__ = ("_key", "rest", "runs", "statements")
+
+    def __init__(
+        self,
+        statements: tuple[ir.Statement, ...],
+        rest: _Rest,
+        runs: tuple[ir.Statement, ...] | None,
+    ) -> None:
+        self.statements, self.rest, self.runs = statements, rest, runs
+        self._key = (_fields(statements), rest, None if runs is None else _fields(runs))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Recipe) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _fields(statements: tuple[ir.Statement, ...]) -> tuple[Any, ...]:
+    """Return what statements say: their kinds and fields, of which expressions and buffers are equal if identical."""
+    return tuple(
+        [
+            (type(statement), *map(_plain, [getattr(statement, name) for name in names]))
+            for statement in statements
+            for names in (statement.__match_args__,)
+        ]
+    )
+
+
+def _plain(value: Any) -> Any:
+    return _fields(value) if isinstance(value, tuple) else value
+
+
+@lru_cache(_KEPT)
+def _made(recipe: _Recipe) -> ir.Kernel:
+    statements, rest = recipe.statements, recipe.rest
     roots, stores = expressions(statements)
     used = in_order(roots, {})
     loaded = {
@@ -113,20 +181,19 @@ def assembled(
         if isinstance(expr, ir.Load) and expr.buffer.role is ir.Role.INPUT
     }
     written = {store.buffer for store in stores if store.buffer.role is ir.Role.OUTPUT}
-    by_value = {expr for expr in used if isinstance(expr, ir.Argument)} & set(scalars)
-    sizes = numbers.arguments
+    by_value = {expr for expr in used if isinstance(expr, ir.Argument)} & rest.scalars
+    sizes, own, index = rest.numbers, rest.positions, rest.position
     if index != ir.INDEX:
-        own = numbers.positions
         statements = with_positions(statements, own, index)
-        sizes = [ir.argument(size.name, index) if size in own else size for size in sizes]
+        sizes = tuple([ir.argument(size.name, index) if size in own else size for size in sizes])
     return ir.Kernel(
         tuple(sorted(loaded, key=_by_name)),
-        (*sorted(written, key=_by_name), *flags),
+        (*sorted(written, key=_by_name), *rest.flags),
         tuple(sorted(by_value, key=_by_name)),
-        tuple(sizes),
-        name_values(statements if runs is None else runs),
-        notes,
-        lanes,
+        sizes,
+        name_values(statements if recipe.runs is None else recipe.runs),
+        rest.notes,
+        rest.lanes,
     )
 
 

@@ -33,6 +33,7 @@ class _Namer:
     def __init__(self) -> None:
         self._numbers = count()
         self._needs: dict[ir.Expr, frozenset[ir.Expr] | None] = {}
+        self._loaded: dict[ir.Expr, frozenset[ir.Buffer]] = {}
 
     def block(
         self,
@@ -45,7 +46,7 @@ class _Namer:
         done: list[ir.Statement] = []
         roots, _ = expressions(statements)
         order = in_order(roots, names)
-        stays = {value for value in order if self._stays(value, statements)}
+        stays = self._staying(order, statements)
         uses = Counter({value: n for value, n in _uses(roots, order).items() if value in stays})
         for statement in statements:
             if isinstance(statement, ir.Combine):
@@ -107,15 +108,25 @@ class _Namer:
             together |= needed
         return together
 
-    def _stays(self, value: ir.Expr, block: Sequence[ir.Statement]) -> bool:
-        """Whether the statements of a block do not change a value: none stores to memory that it is loaded from."""
-        if self.needs(value) is not None:
-            return True
+    def _staying(self, values: Iterable[ir.Expr], block: Sequence[ir.Statement]) -> set[ir.Expr]:
+        """Return the values that a block's statements leave as they are: none stores to where they are loaded from."""
         if not all(isinstance(statement, ir.Set | ir.Store) for statement in block):
-            return False
+            return {value for value in values if self.needs(value) is not None}
         stored = {statement.buffer for statement in block if isinstance(statement, ir.Store)}
-        loads = [expr for expr in in_order((value,), {}) if isinstance(expr, ir.Load)]
-        return stored.isdisjoint([load.buffer for load in loads])
+        return {
+            value
+            for value in values
+            if self.needs(value) is not None or stored.isdisjoint(self._buffers(value))
+        }
+
+    def _buffers(self, value: ir.Expr) -> frozenset[ir.Buffer]:
+        """Return the buffers that a value is loaded from."""
+        if value not in self._loaded:
+            for expr in in_order((value,), self._loaded):
+                own = (expr.buffer,) if isinstance(expr, ir.Load) else ()
+                operands = [self._loaded[operand] for operand in expr.operands]
+                self._loaded[expr] = frozenset(own).union(*operands)
+        return self._loaded[value]
 
     def _worth_naming(
         self,
@@ -150,7 +161,7 @@ class _Namer:
             }
             wanted.update(root for root in inner if root in ready)
             if isinstance(statement, ir.If):  # what it guards may not be there otherwise
-                wanted = {value for value in wanted if not _loads(value)}
+                wanted = {value for value in wanted if not self._buffers(value)}
             # names are given for these and, again, for what they share
             order = in_order([value for value in order if value in wanted], names)
             uses = Counter(operand for value in order for operand in value.operands)
@@ -202,10 +213,6 @@ def _uses(roots: Iterable[ir.Expr], order: Iterable[ir.Expr]) -> Counter[ir.Expr
     uses = Counter(operand for value in order for operand in value.operands)
     uses.update(roots)
     return uses
-
-
-def _loads(value: ir.Expr) -> bool:
-    return any(isinstance(expr, ir.Load) for expr in in_order((value,), {}))
 
 
 def _accumulated(statement: ir.Statement) -> set[ir.Variable]:
