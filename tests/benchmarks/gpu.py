@@ -1,22 +1,27 @@
-"""The table of a GPU, by one command: `python -m tests.benchmarks.gpu [--device cuda] [--scale 1] [--conformance]`.
+"""The table of a GPU, by one command: `python -m tests.benchmarks.gpu [--device cuda] [--markdown PATH] ...`.
 
 Each line is the best of several calls under `jit`, the device idle before and after, as a share of what the device
-copies: bytes that have to move over the bandwidth of its own copy. CuPy, where it has the device, computes the same
-beside it with a kernel for each op. `--scale` divides sizes, to try the command on a device of software;
-`--conformance` checks first that the device computes as NumPy does.
+copies: bytes that have to move over the bandwidth of its own copy. CuPy, and PyTorch's compiler, compute the same
+beside it where they have the device. `--markdown` writes the page line by line, so that a run that is cut short leaves
+what it measured; `--only` takes the lines that begin so; `--scale` divides sizes, to try the command on a device of
+software; `--conformance` checks first that the device computes as NumPy does.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import tensorframe as tfr
+from tensorframe.backends.device.engine import KernelBackend
 from tensorframe.backends.registry import backend_of, info_of
 from tensorframe.testing.conformance import conformance
 
@@ -86,6 +91,21 @@ def _product(_xp: Any, x: Array, y: Array) -> Array:
     return x @ y
 
 
+def best(call: Callable[[], Any], wait: Callable[[], Any]) -> float:
+    """Return the least seconds of a call, from an idle device to an idle device."""
+    for _ in range(3):
+        call()
+    times: list[float] = []
+    end = perf_counter() + SECONDS
+    while len(times) < 5 or perf_counter() < end:
+        wait()
+        start = perf_counter()
+        call()
+        wait()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
 class Clock:
     """Measures calls on a device."""
 
@@ -95,22 +115,13 @@ class Clock:
         self.bandwidth = 0.0
 
     def best(self, call: Callable[[], Any]) -> float:
-        """Return the least seconds of a call, from an idle device to an idle device."""
-        for _ in range(3):
-            call()
-        times: list[float] = []
-        end = perf_counter() + SECONDS
-        while len(times) < 5 or perf_counter() < end:
-            self._backend.synchronize(self._device)
-            start = perf_counter()
-            call()
-            self._backend.synchronize(self._device)
-            times.append(perf_counter() - start)
-        return min(times)
+        """Return the least seconds of a call."""
+        return best(call, lambda: self._backend.synchronize(self._device))
 
     def measure_copy(self, nbytes: int) -> float:
         """Return the bytes that the device reads and writes in a second while it copies."""
-        place = self._backend.place(self._device)  # type: ignore[attr-defined] # of devices with kernels
+        assert isinstance(self._backend, KernelBackend)
+        place = self._backend.open_device(self._device)
         source, target = place.pool.block(nbytes), place.pool.block(nbytes)
 
         def copy() -> None:
@@ -134,9 +145,11 @@ def operands(work: Work, device: tfr.Device) -> list[tfr.Tensor]:
 def line(work: Work, device: tfr.Device, clock: Clock) -> str:
     """Return a line of the table."""
     given = operands(work, device)
-    seconds = clock.best(partial(tfr.jit(partial(work.program, tfr)), *given))
+    call = tfr.jit(partial(work.program, tfr))
+    seconds = clock.best(lambda: tfr.compute(call(*given)))
     cells = [work.name, _time(seconds / work.steps), _share(work, seconds, clock.bandwidth)]
-    cells.append(_beside(work, given, seconds))
+    beside = PEERS if device.backend in ("cuda", "rocm") else {}
+    cells += [_beside(peer, work, given, seconds) if beside else "" for peer in PEERS.values()]
     return f"| {' | '.join(cells)} |"
 
 
@@ -151,55 +164,105 @@ def _share(work: Work, seconds: float, bandwidth: float) -> str:
     return f"{work.flops / seconds / 1e12:.2f} TFLOP/s" if work.flops else ""
 
 
-def _beside(work: Work, given: list[tfr.Tensor], seconds: float) -> str:
-    """Return what CuPy takes, where it computes on the same device."""
-    device = given[0].device
-    if device.backend not in ("cuda", "rocm"):
-        return ""
+Peer = Callable[[Work, Sequence[tfr.Tensor]], float]
+
+
+def by_cupy(work: Work, given: Sequence[tfr.Tensor]) -> float:
+    """Return the seconds that CuPy takes, with a kernel for each op."""
     import cupy
 
-    with cupy.cuda.Device(device.index):
-        arrays = [backend_of(device).native(one.node.storage) for one in given]
+    with cupy.cuda.Device(given[0].device.index):
+        arrays = [cupy.from_dlpack(one) for one in given]
         stream = cupy.cuda.get_current_stream()
-
-        def call() -> None:
-            work.program(cupy, *arrays)
-            stream.synchronize()
-
-        for _ in range(3):
-            call()
-        times: list[float] = []
-        end = perf_counter() + SECONDS
-        while len(times) < 5 or perf_counter() < end:
-            start = perf_counter()
-            call()
-            times.append(perf_counter() - start)
-    return f"{_time(min(times) / work.steps)}, {min(times) / seconds:.2f}x ours"
+        return best(lambda: work.program(cupy, *arrays), stream.synchronize)
 
 
-def main() -> int:
-    """Print the table."""
+class _AsNumPy:
+    """PyTorch under the names that programs here call."""
+
+    def __init__(self, torch: Any) -> None:
+        self.exp, self.sin, self.sqrt = torch.exp, torch.sin, torch.sqrt
+        self._torch = torch
+
+    def max(self, x: Array, *, axis: int, keepdims: bool) -> Array:
+        """Return the largest elements."""
+        return self._torch.amax(x, dim=axis, keepdim=keepdims)
+
+    def sum(self, x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
+        """Return sums."""
+        return self._torch.sum(x, dim=axis, keepdim=keepdims)
+
+    def mean(self, x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
+        """Return means."""
+        return self._torch.mean(x, dim=axis, keepdim=keepdims)
+
+    def var(self, x: Array) -> Array:
+        """Return the variance of all elements."""
+        return self._torch.var(x, correction=0)
+
+
+def by_torch(work: Work, given: Sequence[tfr.Tensor]) -> float:
+    """Return the seconds that a function takes which PyTorch has compiled."""
+    import torch
+
+    arrays = [torch.from_dlpack(one) for one in given]
+    compiled = torch.compile(partial(work.program, _AsNumPy(torch)))
+    return best(lambda: compiled(*arrays), torch.cuda.synchronize)
+
+
+PEERS: dict[str, Peer] = {"CuPy": by_cupy, "PyTorch, compiled": by_torch}
+_MODULES = {by_cupy: "cupy", by_torch: "torch"}
+
+
+def _beside(peer: Peer, work: Work, given: Sequence[tfr.Tensor], seconds: float) -> str:
+    """Return what a peer takes on the same device; nothing where it is not installed."""
+    if find_spec(_MODULES[peer]) is None:
+        return ""
+    try:
+        other = peer(work, given)
+    except Exception as error:  # a peer's failure is a line of the table
+        return type(error).__name__
+    return f"{_time(other / work.steps)}, {other / seconds:.2f}x ours"
+
+
+def lines(said: argparse.Namespace, failed: list[str]) -> Iterator[str]:
+    """Yield the lines of the page; what does not run goes to `failed`."""
+    device = tfr.Device(said.device)
+    info, clock = info_of(device), Clock(device)
+    copied = clock.measure_copy(int((1 << 30) / said.scale))
+    scaled = f", sizes divided by {said.scale:g}" if said.scale != 1 else ""
+    yield f"{info.name}, {info.driver}; it copies {copied / 1e9:.0f} GB/s{scaled}."
+    yield f"{datetime.now(UTC):%Y-%m-%d %H:%M}, tensorframe {tfr.__version__}.\n"
+    yield f"| workload | time | share | {' | '.join(PEERS)} |"
+    yield f"| --- | ---: | --- |{' --- |' * len(PEERS)}"
+    for work in works(said.scale):
+        if not work.name.startswith(said.only):
+            continue
+        try:
+            yield line(work, device, clock)
+        except (MemoryError, tfr.errors.TensorFrameError) as error:
+            failed.append(f"{work.name}: {error!r}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table, and write it; 1 if something did not run."""
     parser = argparse.ArgumentParser(prog="tests.benchmarks.gpu", description=__doc__)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--markdown", type=Path)
     parser.add_argument("--conformance", action="store_true")
-    said = parser.parse_args()
-    device = tfr.Device(said.device)
-    info = info_of(device)
+    said = parser.parse_args(arguments)
+    page, failed = ["# Measured on a GPU", ""], list[str]()
     if said.conformance:
-        print(f"{conformance(backend_of(device))}\n", flush=True)  # noqa: T201
-    clock = Clock(device)
-    copied = clock.measure_copy(int((1 << 30) / said.scale))
-    scaled = f", sizes divided by {said.scale:g}" if said.scale != 1 else ""
-    heading = f"{info.name}, {info.driver}; it copies {copied / 1e9:.0f} GB/s{scaled}"
-    print(f"{heading}\n\n| workload | time | share | CuPy |\n| --- | ---: | --- | --- |")  # noqa: T201
-    failed = 0
-    for work in works(said.scale):
-        try:
-            print(line(work, device, clock), flush=True)  # noqa: T201
-        except (MemoryError, tfr.errors.TensorFrameError) as error:
-            failed += 1
-            print(f"| {work.name} | {error!r} |", file=sys.stderr)  # noqa: T201
+        page.append(f"{conformance(backend_of(tfr.Device(said.device)))}\n")
+        print(page[-1], flush=True)  # noqa: T201
+    for text in lines(said, failed):
+        print(text, flush=True)  # noqa: T201
+        page.append(text)
+        if said.markdown is not None:
+            said.markdown.write_text("\n".join(page) + "\n", encoding="utf-8")
+    print("\n".join(failed), file=sys.stderr)  # noqa: T201
     return 1 if failed else 0
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tests.benchmarks import fresh
+from tests.backends.devices import FOUND
+from tests.benchmarks import fresh, gpu
 from tests.benchmarks.__main__ import command_line
 from tests.benchmarks.beginning import marks
 from tests.benchmarks.calls import call_of
@@ -287,3 +288,33 @@ def test_who_keeps_freed_memory_runs_in_a_process_of_its_own():
     (line,) = lines_with_memory_kept([small, *chosen(WORKLOADS, ["W12"])], options)
     assert (line.workload, line.title) == ("W9", "expression, 16 elements")
     assert set(line.best) >= {OURS, REFERENCE}
+
+
+@pytest.mark.skipif(not FOUND, reason="there is no device with kernels of its own")
+def test_the_table_of_a_gpu_runs_on_a_device_of_software(tmp_path, monkeypatch):
+    """So that the command is right on the day when there is one."""
+    monkeypatch.setattr(gpu, "SECONDS", 0)
+    page = tmp_path / "page.md"
+    arguments = [
+        "--device",
+        FOUND[-1],
+        "--scale",
+        "1e6",
+        "--only",
+        "sum, ",
+        "--markdown",
+        str(page),
+    ]
+    assert gpu.main(arguments) == 0
+    *_, last = page.read_text("utf-8").splitlines()
+    assert last.startswith("| sum, 256 M | ")
+    assert "of a copy" in last
+
+
+def test_every_line_of_the_table_of_a_gpu_computes_what_numpy_does():
+    for work in gpu.works(1e5):
+        drawn = [np.random.default_rng(1).random(shape).astype(work.dtype) for shape in work.shapes]
+        expected = work.program(np, *drawn)
+        found = work.program(tfr, *map(tfr.asarray, drawn))
+        off = 1e-2 if work.dtype == "float16" else 1e-4
+        np.testing.assert_allclose(found.numpy(), expected, rtol=off, atol=off)
