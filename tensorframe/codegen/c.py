@@ -267,10 +267,11 @@ class _Printer(WideLoops):
         )
         self.vectors[kind] = declaration
         is_input = buffer.role is ir.Role.INPUT
+        before = f"{origin(buffer.name)} + " if is_input else ""
         first = f"({buffer.name} + {origin(buffer.name)})" if is_input else buffer.name
         pointer = self._dialect.pointer.format(const="const " if is_input else "", type=kind)
         address = f"({self._dialect.address}){first}"
-        return Side(kind, f"({pointer})", first, address, alignment)
+        return Side(kind, buffer.name, before, f"({pointer})", first, address, alignment)
 
     def _narrow(self, dtype: DType) -> tuple[str, str]:
         """Return how an element of a narrow dtype is loaded, and how it is stored."""

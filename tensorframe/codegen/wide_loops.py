@@ -26,6 +26,8 @@ class Side(NamedTuple):
     """How so many elements of a buffer are read or written at once."""
 
     type: str
+    buffer: str
+    origin: str  # what is added to positions, with its sign; nothing where the operand begins with its buffer
     pointer: str  # to a vector, from a pointer to the first element
     first: str  # the first element of the operand
     address: str  # the number of its byte
@@ -96,8 +98,8 @@ class WideLoops(Joining):
         ]
 
     def _beside(self, run: Run, side: Side, _width: int) -> str:
-        """Return the vector that begins at a run's first element."""
-        return f"*({side.pointer}({side.first} + ({self.text(run.first)})))"
+        """Return the vector that begins at a run's first element, whose number is one of 32 bits where all are."""
+        return f"*({side.pointer}({side.buffer} + ({side.origin}{self.text(run.first)})))"
 
     def _moved(
         self,

@@ -70,9 +70,12 @@ def interpreting():
 
 
 @contextmanager
-def in_groups(lanes=4, index=np.uint32, widest=np.float64):
-    """Build kernels of work-groups for what is planned meanwhile on the llvm device; chunks are small."""
-    target = groups.Target(lanes, np.dtype(widest), np.dtype(index))
+def in_groups(lanes=4, index=np.uint32, widest=np.float64, rows=0):
+    """Build kernels of work-groups for what is planned meanwhile on the llvm device; chunks are small.
+
+    Groups hold so many bytes of `rows`.
+    """
+    target = groups.Target(lanes, np.dtype(widest), np.dtype(index), rows=rows)
     small = {"_ENOUGH_ROWS": 5, "_ENOUGH_RESULTS": 9}
     with (
         patch.object(program, "build", partial(groups.build_groups, target=target)),

@@ -20,7 +20,9 @@ last column is what follows from it for the part of the memory's bandwidth that 
 By Little's law, memory is busy when bandwidth times latency bytes are on their way. The latency under load is taken as
 {LATENCY * 1e6:g} us, an assumption. A thread has those bytes in flight that it reads in one turn of its main loop, and
 a multiprocessor runs as many threads as registers and shared memory allow. Arithmetic is not looked at, so kernels with
-much of it, such as factorisations, are slower than this. `nox -s sass` holds what the tables show.
+much of it, such as factorisations, are slower than this. Rows that several passes need are held in shared memory, which
+leaves room for fewer threads, and read once: what the tables count of them is all that is read. `nox -s sass` holds
+what the tables show.
 """
 _COLUMNS = (
     "kernel",

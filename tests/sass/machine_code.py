@@ -101,8 +101,17 @@ class MachineCode:
 
     @property
     def wide_positions(self) -> int:
-        """Instructions in the main loop that carry into the upper half of a position of 64 bits."""
-        return sum(".X" in one.name for one in self.main_loop)
+        """Instructions in the main loop that carry into the upper half of a position of 64 bits.
+
+        What makes an address of a position of 32 bits, in one instruction as it multiplies it by a size, is not among
+        them.
+        """
+        return sum(".X" in one.name and one.op not in ("LEA", "ULEA") for one in self.main_loop)
+
+    @property
+    def wide_reads(self) -> int:
+        """Reads of global memory of 16 bytes each in the whole kernel."""
+        return sum(one.is_load and one.width == 128 for one in self.instructions)
 
     def widths(self, *, stores: bool) -> list[int]:
         """Return the bits of each access to global memory in the main loop."""

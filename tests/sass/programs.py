@@ -17,14 +17,15 @@ ROWS, LENGTH = 4096, 1024
 class Program:
     """An expression of matrices of `dtypes`; `contiguous` says that it does nothing but read and write side by side.
 
-    `rows` says that it takes in rows of float32, whose sums are mostly of float32. Each kernel has at most so many
-    `barriers`.
+    `rows` says that it takes in rows of float32, whose sums are mostly of float32, and `once` that several passes need
+    them. Each kernel has at most so many `barriers`.
     """
 
     expression: Callable[..., tfr.Tensor]
     dtypes: tuple[str, ...] = ("float32",)
     contiguous: bool = False
     rows: bool = False
+    once: bool = False
     shape: tuple[int, ...] = (ROWS, LENGTH)
     barriers: int = 4
 
@@ -36,6 +37,10 @@ def _w1(a: tfr.Tensor, b: tfr.Tensor) -> tfr.Tensor:
 def _layer_norm(x: tfr.Tensor) -> tfr.Tensor:
     centred = x - tfr.mean(x, axis=1, keepdims=True)
     return centred / tfr.sqrt(tfr.mean(centred * centred, axis=1, keepdims=True) + 1e-5)
+
+
+def _rms_norm(x: tfr.Tensor) -> tfr.Tensor:
+    return x / tfr.sqrt(tfr.mean(x * x, axis=1, keepdims=True) + 1e-5)
 
 
 TWO = ("float32", "float32")
@@ -57,12 +62,21 @@ PROGRAMS = {
     "sum of long rows": Program(lambda a: tfr.sum(a, axis=1), rows=True, shape=LONG),
     "sum of columns": Program(lambda a: tfr.sum(a, axis=0)),
     "maximum of rows": Program(lambda a: tfr.max(a, axis=1), rows=True),
-    "argmax of rows": Program(lambda a: tfr.argmax(a, axis=1), rows=True),
-    "variance of rows": Program(lambda a: tfr.var(a, axis=1), rows=True),
-    "softmax of rows": Program(lambda a: tfr.softmax(a, axis=1), rows=True),
-    "softmax of long rows": Program(lambda a: tfr.softmax(a, axis=1), rows=True, shape=LONG),
-    "layer norm of rows": Program(_layer_norm, rows=True),
-    "layer norm of long rows": Program(_layer_norm, rows=True, shape=LONG),
+    "argmax of rows": Program(lambda a: tfr.argmax(a, axis=1), rows=True, once=True),
+    "variance of rows": Program(lambda a: tfr.var(a, axis=1), rows=True, once=True),
+    "softmax of rows": Program(lambda a: tfr.softmax(a, axis=1), rows=True, once=True),
+    "softmax of long rows": Program(
+        lambda a: tfr.softmax(a, axis=1), rows=True, once=True, shape=LONG
+    ),
+    "log of sums of exponentials": Program(
+        lambda a: tfr.logsumexp(a, axis=1), rows=True, once=True
+    ),
+    "attention's rows": Program(
+        lambda a, b: tfr.softmax(a * 0.125 + b, axis=1), TWO, rows=True, once=True
+    ),
+    "rms norm of rows": Program(_rms_norm, rows=True, once=True, shape=(4096, 4096)),
+    "layer norm of rows": Program(_layer_norm, rows=True, once=True),
+    "layer norm of long rows": Program(_layer_norm, rows=True, once=True, shape=LONG),
     "cumulative sum of rows": Program(lambda a: tfr.cumulative_sum(a, axis=1)),
     "take rows": Program(lambda a, i: tfr.take(a, i[:, 0], axis=0), ("float32", "int32")),
     "matmul": Program(lambda a, b: a @ b, TWO, shape=(512, 512)),

@@ -62,6 +62,7 @@ class CudaQueue(Queue):
             held={},
             max_block=int(facts["totalGlobalMem"]),
             access=_ACCESS,
+            rows=int(facts["sharedMemPerBlock"]),
             max_threads=int(facts["maxThreadsPerBlock"]),
             max_shared=int(facts["sharedMemPerBlock"]),
         )

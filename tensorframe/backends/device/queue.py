@@ -45,6 +45,7 @@ class Traits:
     # what a group of a user's own kernel may have: threads, and bytes that they share
     max_threads: int = 256
     max_shared: int = 1 << 14
+    rows: int = 0  # bytes of a group for rows that several passes read; 0 where caches do as well
 
 
 def forked(device: str) -> DeviceError:

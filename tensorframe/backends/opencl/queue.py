@@ -53,6 +53,10 @@ class OpenClQueue(Queue):
         self._kernels: dict[str, Any] = {}
         self._printed: dict[Kernel, Text] = {}
         largest = 1 << (int(device.max_work_group_size).bit_length() - 1)
+        # a processor's compiler makes vectors of neighbouring threads, which have to read neighbouring elements; and
+        # what its groups share is memory like any other
+        is_processor = bool(device.type & cl.device_type.CPU)
+        shared = int(device.local_mem_size)
         self.traits = Traits(
             lanes=min(_LANES, largest),
             widest=float64 if double else float32,
@@ -60,10 +64,10 @@ class OpenClQueue(Queue):
             max_groups=1 << 16,
             held={},
             max_block=int(device.max_mem_alloc_size),
-            # a processor's compiler makes vectors of neighbouring threads, which have to read neighbouring elements
-            access=0 if device.type & cl.device_type.CPU else _ACCESS,
+            access=0 if is_processor else _ACCESS,
+            rows=0 if is_processor else shared,
             max_threads=int(device.max_work_group_size),
-            max_shared=int(device.local_mem_size),
+            max_shared=shared,
         )
 
     def allocate(self, nbytes: int) -> Any:

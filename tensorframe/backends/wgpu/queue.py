@@ -89,6 +89,7 @@ class WgpuQueue(Queue):
             limits["max-compute-workgroup-size-x"],
             _LANES,
         )
+        shared = limits["max-compute-workgroup-storage-size"]
         self.traits = Traits(
             lanes=1 << (threads.bit_length() - 1),
             widest=float64 if adapter.double else float32,
@@ -101,7 +102,8 @@ class WgpuQueue(Queue):
                 limits["max-compute-invocations-per-workgroup"],
                 limits["max-compute-workgroup-size-x"],
             ),
-            max_shared=limits["max-compute-workgroup-storage-size"],
+            rows=0 if adapter.software else shared,
+            max_shared=shared,
         )
         self._dialect = replace(
             self._dialect,

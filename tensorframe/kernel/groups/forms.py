@@ -9,7 +9,7 @@
               in columns, give partial results, which a second kernel joins
     scans     of long rows: a work-group for each row, or for each piece of one, see `scans.py`
 
-What several passes need is computed again in each: a row stays in the cache, and registers cost more than arithmetic.
+What several passes need is computed again in each, and read once where a group has memory for it: see `held.py`.
 The form follows from sizes and strides, see `choices.py`; what is added to what does not depend on it, see `order.py`.
 """
 
@@ -38,6 +38,7 @@ from tensorframe.kernel.groups.choices import (
     reduced_form,
     reduced_room,
 )
+from tensorframe.kernel.groups.held import held_in
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.reductions import (
     column_parts,
@@ -82,13 +83,15 @@ class Target:
     """The device that kernels are built for: threads of a group, and the widest floating dtype.
 
     `index` is the dtype of positions: 32 bits are faster, and do for 2**32 elements. `access` is how many bytes a
-    thread reads or writes at once; 0 where it does so element by element.
+    thread reads or writes at once; 0 where it does so element by element. `rows` are the bytes that a group has for
+    rows that several passes read: they are read once.
     """
 
     lanes: int
     widest: DType
     index: DType
     access: int = 0
+    rows: int = 0
     tunings: Any = field(default=None, compare=False)  # see `algorithms/tunings.py`
 
 
@@ -150,8 +153,10 @@ class _GroupBuilder:
         form = self._form(stages)
         if choice.form == COLUMNS:
             return (self._launch(form, columns_of(form, order), rows, choice),), ()
-        body = rows_of(form, order, choice.lanes, in_runs=self._in_runs)
-        return (self._launch(form, body, groups_of(order, rows, choice.lanes), choice),), ()
+        held = held_in(form, order, choice.lanes, self._target.rows)
+        choice = choice._replace(lanes=held.lanes)
+        body = rows_of(form, order, held, in_runs=self._in_runs)
+        return (self._launch(form, body, groups_of(order, rows, held.lanes), choice),), ()
 
     def _chosen(self, default: Choice, room: Room) -> Choice:
         """Return what was found to be the best for these kernels on this device, if somebody has looked."""

@@ -174,7 +174,8 @@ def _in_single(total: Total) -> Total:
 class Turns:
     """The elements of one slot of `count`, of those that are in a span.
 
-    `place` is the number whose turn it is, `in_run` the same as steps along a run; `name` tells nests of loops apart.
+    `place` is the number whose turn it is, `in_run` the same as steps along a run, `nth` how many the slot had before;
+    `name` tells nests of loops apart.
     """
 
     def __init__(self, name: str, count: int, span: Span, slot: ir.Expr) -> None:
@@ -187,6 +188,7 @@ class Turns:
         self._begin = self._start
         if self._number is not None:
             self._begin = self._number * self._block + self._start
+        self.nth: ir.Expr = self._part if self._number is None else self._number * run + self._part
         self.place = first + (self._begin + self._part)
         self.in_run = Place(first + self._begin, self._part, run)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, finish_pass
 from tensorframe.kernel.forms.parts import begin_joining
+from tensorframe.kernel.groups.held import Held
 from tensorframe.kernel.groups.order import (
     Order,
     Slots,
@@ -42,13 +43,15 @@ def groups_of(order: Order, rows: int, lanes: int = 0) -> int:
     return -(-rows * order.slots // (lanes or order.lanes))
 
 
-def rows_of(form: Form, order: Order, lanes: int, *, in_runs: bool) -> tuple[ir.Statement, ...]:
+def rows_of(form: Form, order: Order, held: Held, *, in_runs: bool) -> tuple[ir.Statement, ...]:
     """The threads of a work-group for each row, or for several, in as many passes as the reductions need.
 
-    A group has `lanes` threads: no fewer than a row has slots, and all that the order knows where rows have chunks.
-    What has no order is taken in by runs too where a device reads several elements at once.
+    A group has as many threads as `held` knows: no fewer than a row has slots, and all that the order knows where rows
+    have chunks.
+    What has no order is taken in by runs too where a device reads several elements at once, and where rows are held.
     """
-    body, stages = form.body, form.stages
+    body, stages, lanes = form.body, form.stages, held.lanes
+    in_runs = in_runs or bool(held)
     numbers = numbers_of(form, order)
     team = Team(lanes, order.slots, numbers.row, numbers.rows)
     statements: list[ir.Statement] = []
@@ -56,17 +59,18 @@ def rows_of(form: Form, order: Order, lanes: int, *, in_runs: bool) -> tuple[ir.
         body.begin_pass()
         ordered = is_ordered(form, number)
         if order.chunks > 1 and ordered:
-            statements += _row_in_chunks(form, number, numbers)
+            statements += _row_in_chunks(form, number, numbers, held)
         else:
             team_of_pass = Team(
                 lanes, order.slots, numbers.row, numbers.rows, in_runs=in_runs or ordered
             )
-            statements += _by_team(form, team_of_pass, team.row, number, totals_in(form, number))
+            totals = totals_in(form, number)
+            statements += _by_team(form, team_of_pass, team.row, number, totals, held)
         finish_pass(form, number)
     body.begin_pass()
     set_indices(form, team.row, team.place)
     statements += team.once(form.row_stores())
-    return team.groups(statements)
+    return (*held.allocated(), *team.groups(statements))
 
 
 def _by_team(
@@ -75,25 +79,33 @@ def _by_team(
     row: ir.Expr,
     number: int,
     totals: Totals,
+    held: Held | None = None,
     strip: ir.Expr | None = None,
+    before: ir.Expr = ZERO,
 ) -> list[ir.Statement]:
-    """Return the loops of a pass over a row, or a chunk of it, which is in a strip, and the joining of slots."""
+    """Return the loops of a pass over a row, or a chunk of it, which is in a strip, and the joining of slots.
+
+    Threads have had so many elements `before`.
+    """
     set_indices(form, row, team.in_run, strip)
+    kept = held.kept(number, team.nth(before)) if held else []
     runs = runs_of(form, totals)
-    each = (*taken(form, runs.totals), *stored(form, number))
+    each = (*kept, *taken(form, runs.totals), *stored(form, number))
     if not each:
         return []
     loop = team.along(runs.work(each))
     return [*begun(totals), loop, *map(team.combined, totals.values())]
 
 
-def _row_in_chunks(form: Form, number: int, numbers: Numbers) -> list[ir.Statement]:
+def _row_in_chunks(form: Form, number: int, numbers: Numbers, held: Held) -> list[ir.Statement]:
     """Return a pass over a row of several chunks: thread by thread takes the total of a chunk into its slot."""
     chunk, order = ir.index("chunk"), numbers.order
     team = Team(order.lanes, order.slots, numbers.span(chunk))
     totals = totals_in(form, number)
     parts = parts_of(totals, "chunk")
-    work = _by_team(form, team, team.row, number, parts, numbers.strip_of(chunk))
+    before = chunk * (order.chunk // order.slots)
+    strip = numbers.strip_of(chunk)
+    work = _by_team(form, team, team.row, number, parts, held, strip, before)
     inside = (*work, in_turn(team, chunk, totals, parts))
     loop = ir.Loop(chunk, ZERO, numbers.chunks, inside)
     return [*begun(totals), loop, *map(team.combined, totals.values())]
@@ -192,7 +204,7 @@ def row_parts(form: Form, order: Order, *, in_runs: bool) -> tuple[ir.Statement,
     in_runs = in_runs or is_ordered(form, 0)
     team = Team(order.lanes, order.slots, numbers.span(chunk), in_runs=in_runs)
     totals = totals_in(form, 0)
-    inside = _by_team(form, team, row, 0, totals, numbers.strip_of(chunk))
+    inside = _by_team(form, team, row, 0, totals, strip=numbers.strip_of(chunk))
     ends = by_one_lane(_partial_stores(form, part, totals))
     return (
         ir.Loop(

@@ -202,6 +202,15 @@ class Team:
         """The element whose turn it is, in steps along a run if it has one."""
         return self.place if self._turns is None else self._turns.in_run
 
+    def nth(self, before: ir.Expr = ZERO) -> ir.Expr:
+        """Return a number of the element in its group: that of the thread after all threads' earlier ones.
+
+        The thread has had so many elements `before` those of the span. Only where it takes them `in_runs`.
+        """
+        assert self._turns is not None
+        own = self._turns.nth if before is ZERO else before + self._turns.nth
+        return own * self.lanes + self._lane
+
     def all(self, *statements: ir.Statement) -> ir.Loop:
         """Return statements for every thread."""
         count = ir.literal(self.lanes, ir.INDEX)

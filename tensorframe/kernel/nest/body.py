@@ -79,6 +79,7 @@ class Body:
         self._named_steps: dict[Any, ir.Expr] = {}
         self._starts: dict[Any, ir.Expr | None] = {}
         self._elements: dict[int, ir.Expr] = {}
+        self._known_reads: dict[Any, ir.Expr] = {}
         self._lines: dict[int, list[tuple[ir.Expr, ir.Expr | None]]] = {}
         self.cuts = Cuts(self.sizes)
         self._bounds: dict[tuple[int, int], ir.Argument] = {}
@@ -86,10 +87,30 @@ class Body:
     def begin_pass(self) -> None:
         """Begin another pass: elements are expressions of other loops' indices, or known by now."""
         self._elements.clear()
+        self._known_reads.clear()
 
     def define_element(self, value: int, element: ir.Expr) -> None:
         """Make the element of a value known for the rest of this pass."""
         self._elements[value] = element
+
+    def define_read(self, access: Any, element: ir.Expr) -> None:
+        """Make the element of an access known for the rest of this pass."""
+        self._known_reads[access] = element
+
+    def access_of(self, value: int, index: int) -> Any:
+        """Return how an op reads an operand that is an input: (input, its own number)."""
+        return self._reads[value, index]
+
+    def varies_along_row(self, value: int, index: int) -> bool:
+        """Whether an op reads elements of an operand, an input, that differ along the reduced loops."""
+        access = self._reads.get((value, index))
+        along = len(self.nest.kept)
+        return access is not None and any(self.nest.accesses[access].steps[along:])
+
+    def read(self, access: Any) -> ir.Expr:
+        """Return the element of an access to an input."""
+        known = self._known_reads.get(access)
+        return known or ir.load(self.inputs[access[0]], self.position(access))
 
     def position(self, key: Any) -> ir.Expr:
         """Return the position of an access in the loops."""
@@ -142,7 +163,7 @@ class Body:
             return self.element(source)
         if source in self.scalars:
             return self.scalars[source]
-        return ir.load(self.inputs[source], self.position(self._reads[value, index]))
+        return self.read(self._reads[value, index])
 
     def element(self, value: int) -> ir.Expr:
         """Return the element of an op's result."""

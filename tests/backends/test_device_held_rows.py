@@ -1,0 +1,48 @@
+"""Rows that groups of threads hold in the memory that they share: the same bits as where each pass reads them."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.registry import backend_of
+from tests.backends.devices import on_every_device, some
+from tests.builds import forget_builds
+
+
+def attention(x):
+    """Rows of scores: what passes need is made of two operands."""
+    return tfr.softmax(x * 0.25 + tfr.flip(x, axis=0), axis=1)
+
+
+def layer_norm(x):
+    centred = x - tfr.mean(x, axis=1, keepdims=True)
+    return centred / tfr.sqrt(tfr.mean(centred * centred, axis=1, keepdims=True) + 1e-5)
+
+
+# several rows of a group, more than it has rows for; one row; one in chunks, where there is memory for it
+@on_every_device
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [(attention, (37, 300)), (layer_norm, (3, 1999)), (layer_norm, (2, 8200))],
+)
+def test_rows_that_are_held(device, function, shape):
+    place = tfr.Device(device)
+    queue = backend_of(place).open_device(place).queue
+    x = tfr.asarray(some(shape, "float32"), device=device).compute()
+    found = []
+    texts = []
+    rows = queue.traits.rows
+    try:
+        for memory in (0, queue.traits.max_shared):
+            object.__setattr__(queue.traits, "rows", memory)
+            forget_builds()
+            result = function(x)
+            texts.append(tfr.explain(result, source=True))
+            found.append(result.numpy())
+    finally:
+        object.__setattr__(queue.traits, "rows", rows)
+        forget_builds()
+    assert "held0" not in str(texts[0])
+    assert ("held0" in str(texts[1])) == (4 * shape[1] < queue.traits.max_shared)
+    assert found[0].tobytes() == found[1].tobytes()
+    np.testing.assert_allclose(found[1], function(tfr.asarray(x.numpy())).numpy(), 1e-5, 1e-6)
