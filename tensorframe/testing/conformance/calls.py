@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorframe as tfr
+import tensorframe.ops.random  # rows that are defined when they are first needed
+import tensorframe.ops.special
 from tensorframe.frontend.dispatch import call
 from tensorframe.ops.quantization import DOT4, JOINED_MATMUL, JOINED_QUANTIZED_MATMUL
 from tensorframe.ops.sparse import SAMPLED_MATMUL
