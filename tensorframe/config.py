@@ -67,7 +67,10 @@ class Options:
         "Elements up to which a whole graph runs op by op at once, without a plan; one elementwise op, up to eight "
         "times as many.",
     )
-    small_nodes: int = _option(64, "Nodes up to which a graph may run without a plan.")
+    small_nodes: int = _option(
+        1 << 20,
+        "Nodes up to which a graph of small tensors runs without a plan; 0 plans every graph.",
+    )
     block_bytes: int = _option(
         HOST.second, "Bytes of each operand that an elementwise region works through at a time."
     )

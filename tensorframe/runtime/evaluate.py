@@ -39,9 +39,6 @@ from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.plan import Plan
 
-# Nodes of small tensors from which planning them takes longer than a hundred runs without a plan.
-_MANY = 1 << 10
-
 
 def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = True) -> None:
     """Compute `roots` together, and store what they need that is costly, or needed again, and still referenced.
@@ -63,9 +60,7 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         admit_small(pending[0])
     if len(pending) == 1 and single is not None and run_few(pending[0], config.get()):
         return
-    if single is not None and (
-        run_small(pending, config.get(), alone=_alone) or _ran_op_by_op(pending)
-    ):
+    if single is not None and run_small(pending, config.get(), alone=_alone):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return
@@ -144,20 +139,6 @@ def _computed_as_it_fits(request: Capture, plan: Plan | None, stamps: list[int] 
             raise
         alone = capture(request.wanted[: request.roots], keep_held=False)
         _compute(alone, PLANS.find(alone.key), stamps)
-
-
-def _ran_op_by_op(pending: Sequence[Node]) -> bool:
-    """Compute `pending` as small graphs are, if they need a great many nodes; return whether these are all small.
-
-    Python's own `sum` of a tensor records an addition for each element, and a loop of a thousand steps its body as
-    often: to plan them takes 40 times as long as to do it, and to look a plan up several times as long.
-    """
-    options = config.get()
-    if not options.small_nodes:
-        return False
-    with collector.paused():
-        unlimited = replace(options, small_nodes=sys.maxsize - 1)
-        return run_small(pending, unlimited, alone=_alone, least=_MANY)
 
 
 def _stored_besides(request: Capture, stamps: list[int] | None) -> bool:

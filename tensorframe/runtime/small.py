@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import islice
 from math import prod
@@ -18,12 +17,14 @@ from tensorframe.dtypes import DType
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.growth import tell_if_large
+from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import referenced
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
+from tensorframe.runtime.collector import paused
 from tensorframe.runtime.leaves import leaf_handle, numbers, stored
 
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
@@ -64,13 +65,12 @@ def run_small(
     *,
     at_the_end: bool = False,
     alone: Alone = _never,
-    least: int = 0,
 ) -> bool:
     """Compute `roots` if everything they need is small and on the host; else do nothing and return False.
 
     Views are as small as can be, whatever their shape: no byte moves. `at_the_end` of the interpreter nothing can be
     imported or compiled, and NumPy's functions are all there is. `alone` is asked first for whatever is costly: a
-    program may be sooner done than several calls of NumPy's. Graphs of up to `least` nodes are left alone.
+    program may be sooner done than several calls of NumPy's.
     """
     if options.check_nan:
         return False  # a plan names the line
@@ -78,52 +78,47 @@ def run_small(
     for root in roots:
         if prod(root.shape) > options.small_size and not root.op.alias:
             return False
-    values: dict[Node, Any] = dict.fromkeys(roots)
-    kept = list(values)
-    graph = _small_graph(kept, values, options, choose)
+    values: dict[Node, Any] = {}
+    graph = _small_graph(roots, values, options, choose)
     if graph is None:
         return False
-    order, functions = graph
-    if len(order) <= least:
-        return False
-    if least:
-        tell_if_large(order)
+    order, uses, functions = graph
+    del graph
     order.sort(key=by_serial)
-    uses = None
-    if len(order) > _FEW:
-        uses = _uses(order)
-        kept += _referenced(order, uses)
-        for node in kept:
-            uses[node] += 1
     try:
-        _run(order, values, functions, alone, uses)
+        if len(order) <= _FEW:
+            kept = _costly(order)
+            _run(order, values, functions, alone, None)
+        else:
+            tell_if_large(order)
+            # what was costly is needed again by a gradient that is being recorded, even if nobody refers to it
+            kept = _costly(order) if recordings else _referenced(order, uses)
+            for node in (*kept, *roots):
+                uses[node] += 1
+            with paused():
+                _run(order, values, functions, alone, uses)
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except CancelledError:
         raise
     except Exception:
         return False  # the planned path meets the same error, and explains it
-    for node in kept:
+    for node in (*kept, *roots):
         if node.storage is None:
             node.settle(stored(node.device, node.shape, node.dtype, values[node]))
     return True
 
 
-def _uses(order: list[Node]) -> dict[Node, int]:
-    """Return how often each node is an input; a function of its own, whose variables refer to none afterwards."""
-    uses: dict[Node, int] = defaultdict(int)
-    for node in order:
-        for source in node.inputs:
-            uses[source] += 1
-    return uses
+def _costly(order: list[Node]) -> list[Node]:
+    """Return the nodes that take longer to compute again than to store."""
+    return [node for node in order if node.op.costly]
 
 
 def _referenced(order: list[Node], uses: dict[Node, int]) -> list[Node]:
     """Return the nodes that somebody else refers to, who may need them again: they are whole, so storing is free."""
-    # besides their consumers and the order, the values and what counts the uses refer to each
-    places = [index for index in range(len(order)) if order[index].inputs]
-    counts = [uses[order[index]] + 2 for index in places]
-    return [order[index] for index in referenced(order, zip(places, counts, strict=True))]
+    # besides their consumers and the order, what counts the uses refers to each
+    counts = [(place, uses[node] + 1) for place, node in enumerate(order) if node.inputs]
+    return [order[place] for place in referenced(order, counts)]
 
 
 @silenced
@@ -162,10 +157,11 @@ def _run(
             values[node] = leaf_handle(node)
         if uses is not None:
             for source in inputs:
-                if uses[source] == 1:
-                    values[source] = None
+                left_over = uses[source] - 1
+                if left_over:
+                    uses[source] = left_over
                 else:
-                    uses[source] -= 1
+                    del values[source]
 
 
 def _cast(node: Node, array: Any, functions: Any, casts: dict[tuple[Node, DType], Any]) -> Any:
@@ -191,21 +187,22 @@ def _is_free(node: Node) -> bool:
 
 
 def _small_graph(
-    kept: list[Node],
+    roots: Sequence[Node],
     values: dict[Node, Any],
     options: Options,
     choose: Callable[[Device], Any],
-) -> tuple[list[Node], Any] | None:
-    """Return the nodes to compute for `kept`, and by which functions; None if they are many, large or elsewhere.
+) -> tuple[list[Node], dict[Node, int], Any] | None:
+    """Return the nodes to compute for `roots`, how often each node is an input of these, and what computes them.
 
-    What is costly on the way joins `kept`, and what is computed already is put in `values`.
+    None if they are many, large or elsewhere. What is computed already is put in `values`.
     """
     shape, device, limit, most = None, None, options.small_size, options.small_nodes
     large = False
     functions: Any = None
     dtype: Any = None
     is_complex = False
-    nodes = list(kept)
+    uses = dict.fromkeys(roots, 0)
+    nodes = list(uses)
     for node in islice(nodes, most + 1):  # grows while it is walked
         if node.shape is not shape:  # mostly one tuple, passed on from node to node
             shape = node.shape
@@ -221,26 +218,29 @@ def _small_graph(
         if node.dtype is not dtype:
             dtype = node.dtype
             is_complex |= dtype.kind == "c"
-        costly = node.op.costly
-        if costly:
-            if functions.needs_plan(node.op, node.inputs[0].dtype if node.inputs else node.dtype):
+        inputs = node.inputs
+        if node.op.costly:
+            if functions.needs_plan(node.op, inputs[0].dtype if inputs else dtype):
                 return None
-            kept.append(node)
-        for source in node.inputs:
-            if costly and prod(source.shape) > limit:
-                return None  # a sum of millions has a small result
-            if source not in values:
-                storage = source.storage
-                if storage is None:
-                    values[source] = None
-                    nodes.append(source)
-                elif source.device is not device and choose(source.device) is None:
-                    return None
-                else:
-                    values[source] = storage.handle
-                    if source.dtype is not dtype:
-                        dtype = source.dtype
-                        is_complex |= dtype.kind == "c"
+            for source in inputs:
+                if prod(source.shape) > limit:
+                    return None  # a sum of millions has a small result
+        for source in inputs:
+            count = uses.get(source)
+            if count is not None:
+                uses[source] = count + 1
+                continue
+            uses[source] = 1
+            storage = source.storage
+            if storage is None:
+                nodes.append(source)
+            elif source.device is not device and choose(source.device) is None:
+                return None
+            else:
+                values[source] = storage.handle
+                if source.dtype is not dtype:
+                    dtype = source.dtype
+                    is_complex |= dtype.kind == "c"
     if len(nodes) > most:
         return None
-    return nodes, functions.for_complex if is_complex else functions
+    return nodes, uses, functions.for_complex if is_complex else functions

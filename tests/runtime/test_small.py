@@ -39,6 +39,21 @@ def test_what_is_costly_on_the_way_is_kept():
     assert total.is_computed
 
 
+@pytest.mark.parametrize("count", [50, 100, 2000])
+def test_small_graphs_of_any_number_of_nodes_run_without_a_plan_and_store_what_is_referenced(count):
+    x, held = tfr.asarray(np.linspace(0.5, 1.5, 6, dtype=np.float32)), []
+    for step in range(count):
+        x = x * 0.5 + tfr.sum(x * x)
+        x = x / tfr.max(x)
+        if step % 40 == 1:
+            held.append(x)
+    planned = x + 0
+    assert plans_run(x.compute) == 0
+    assert all(value.is_computed for value in held)
+    with tfr.config.override(small_size=0, small_nodes=0):
+        np.testing.assert_array_equal(planned.numpy(), x.numpy())
+
+
 @pytest.mark.parametrize("shape", [(2000,), (1500, 3)])
 def test_pythons_sum_of_a_long_tensor_is_added_up_without_a_plan(shape):
     values = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
