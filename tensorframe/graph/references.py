@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -29,3 +29,19 @@ def referenced(holders: Sequence[Any], counts: Iterable[tuple[int, int]]) -> lis
 _HERE = 0
 # what the function counts of an object that nobody else refers to, beginning with more than there can be
 _HERE = next(more for more in range(16) if not referenced([object()], [(0, more)]))
+
+
+def held_besides(objects: Iterable[Any], counts: Mapping[Any, int]) -> list[Any]:
+    """Return the objects in one list to which more refer than that, the mapping of counts, and so many others."""
+    return [held for held in objects if getrefcount(held) > counts[held] + _BESIDES]
+
+
+def _are_held(more: int) -> bool:
+    """Whether an object that only a list and a mapping refer to seems to be held besides, if so many count."""
+    objects = [object()]
+    return bool(held_besides(objects, {objects[0]: more}))
+
+
+_BESIDES = 0
+# what the function counts of an object that only a list and the mapping refer to, as above
+_BESIDES = next(more for more in range(16) if not _are_held(more))

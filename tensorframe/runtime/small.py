@@ -20,7 +20,8 @@ from tensorframe.graph.growth import tell_if_large
 from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
-from tensorframe.graph.references import referenced
+from tensorframe.graph.references import held_besides
+from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
@@ -116,9 +117,7 @@ def _costly(order: list[Node]) -> list[Node]:
 
 def _referenced(order: list[Node], uses: dict[Node, int]) -> list[Node]:
     """Return the nodes that somebody else refers to, who may need them again: they are whole, so storing is free."""
-    # besides their consumers and the order, what counts the uses refers to each
-    counts = [(place, uses[node] + 1) for place, node in enumerate(order) if node.inputs]
-    return [order[place] for place in referenced(order, counts)]
+    return [node for node in held_besides(order, uses) if node.inputs]
 
 
 @silenced
@@ -136,26 +135,29 @@ def _run(
     """
     casts: dict[tuple[Node, DType], Any] = {}
     for node in order:
-        inputs = node.inputs
-        if len(inputs) == 2 and not node.attrs:  # the two most common forms, spelled out
+        op, inputs, attrs = node.op, node.inputs, node.attrs
+        count = len(inputs)
+        # the most common forms, spelled out: every line counts here
+        if count == 2 and not attrs:
             left, right = inputs
-            values[node] = functions[node.op](values[left], values[right])
-        elif len(inputs) == 1 and not node.attrs:
-            values[node] = functions[node.op](values[inputs[0]])
-        elif node.op is CAST:
-            values[node] = _cast(node, values[inputs[0]], functions, casts)
+            values[node] = functions[op](values[left], values[right])
+        elif count == 1:
+            (source,) = inputs
+            if not attrs:
+                values[node] = functions[op](values[source])
+            elif op is CAST:
+                values[node] = _cast(node, values[source], functions, casts)
+            else:
+                value = alone(node, values[source]) if op.costly else None
+                values[node] = functions[op](values[source], *attrs) if value is None else value
         elif inputs:
-            arguments = [values[source] for source in inputs]
-            value = alone(node, arguments[0]) if node.op.costly and len(inputs) == 1 else None
-            if value is None:
-                value = functions[node.op](*arguments, *node.attrs)
-            values[node] = value
-            del arguments, value
-        elif node.op is CONSTANT:
+            values[node] = functions[op](*[values[source] for source in inputs], *attrs)
+        elif op is CONSTANT:
             values[node] = numbers[node]
         else:  # another source, or computed by another thread by now
             values[node] = leaf_handle(node)
         if uses is not None:
+            value = None  # which would refer to what is freed
             for source in inputs:
                 left_over = uses[source] - 1
                 if left_over:
@@ -196,19 +198,20 @@ def _small_graph(
 
     None if they are many, large or elsewhere. What is computed already is put in `values`.
     """
-    shape, device, limit, most = None, None, options.small_size, options.small_nodes
-    large = False
+    device, limit, most = None, options.small_size, options.small_nodes
+    small: set[Shape] = set()
     functions: Any = None
     dtype: Any = None
     is_complex = False
     uses = dict.fromkeys(roots, 0)
     nodes = list(uses)
     for node in islice(nodes, most + 1):  # grows while it is walked
-        if node.shape is not shape:  # mostly one tuple, passed on from node to node
-            shape = node.shape
-            large = prod(shape) > limit
-        if large and not _is_free(node):
-            return None
+        shape = node.shape
+        if shape not in small:
+            if prod(shape) <= limit:
+                small.add(shape)
+            elif not _is_free(node):
+                return None
         if node.device is not device:
             device = node.device
             of_device = choose(device)
@@ -223,7 +226,7 @@ def _small_graph(
             if functions.needs_plan(node.op, inputs[0].dtype if inputs else dtype):
                 return None
             for source in inputs:
-                if prod(source.shape) > limit:
+                if source.shape not in small and prod(source.shape) > limit:
                     return None  # a sum of millions has a small result
         for source in inputs:
             count = uses.get(source)
