@@ -16,10 +16,13 @@ from tensorframe.backends.numpy.small_product import (
     reads_small,
     small_matmul,
 )
-from tensorframe.dtypes import NARROW, DType, wide_of
+from tensorframe.dtypes import COMPLEX, NARROW, DType, float32, float64, wide_of
 from tensorframe.ops.einsum import Layout, recipe
 
 Array = Any
+
+# dtypes whose products are those of BLAS, or NumPy's, as they are
+_OF_BLAS = frozenset({float32, float64}) | COMPLEX
 
 
 def widened(function: Function) -> Function:
@@ -48,6 +51,9 @@ def _narrowed(result: Array, dtype: DType) -> Array:
 
 def product_of(x: Array, y: Array, dtype: DType | None = None, find: Find = no_kernels) -> Array:
     """Multiply; small elements are read as they are, by kernels if any are found. `dtype` is that of the result."""
+    if dtype is None and x.dtype in _OF_BLAS and y.dtype is x.dtype:
+        # a matrix of a few elements takes less time than to ask all that follows
+        return np.matmul(x, y) if _is_little(x, y) else product(x, y)
     result = x.dtype if dtype is None else dtype
     if reads_small(x.dtype, y.dtype, result):
         return small_matmul(x, y, result, find)
@@ -65,11 +71,9 @@ def matmul(x: Array, y: Array, dtype: DType | None = None) -> Array:
 @widened
 def _same_dtypes(x: Array, y: Array) -> Array:
     """Multiply; integers go through floating-point BLAS where every sum is exact there."""
-    # multiplications, if one operand is not much smaller than the other
-    count = x.size * (y.shape[-1] if y.ndim > 1 else 1)
     if x.dtype.kind in "fc":
-        return np.matmul(x, y) if count <= blas.ONE_THREAD_ANYWAY else product(x, y)
-    if count < _WORTH_A_DETOUR:
+        return np.matmul(x, y) if _is_little(x, y) else product(x, y)
+    if _multiplications(x, y) < _WORTH_A_DETOUR:
         return np.matmul(x, y)
     if x.dtype.kind == "b":
         # sums of zeros and ones are zero exactly if no product is one
@@ -81,6 +85,17 @@ def _same_dtypes(x: Array, y: Array) -> Array:
     # through int64, since casting a float beyond the range of a small integer does not wrap
     whole = product(x.astype(exact), y.astype(exact)).astype(np.int64)
     return whole.astype(x.dtype, copy=False)
+
+
+def _multiplications(x: Array, y: Array) -> int:
+    """Return how many multiplications a product takes, if one operand is not much smaller than the other."""
+    columns: int = y.shape[-1] if y.ndim > 1 else 1
+    return int(x.size) * columns
+
+
+def _is_little(x: Array, y: Array) -> bool:
+    """Whether BLAS takes one thread for a product, whatever is said of threads."""
+    return _multiplications(x, y) <= blas.ONE_THREAD_ANYWAY
 
 
 # multiplications; below, NumPy's integer loops (0.5 ns each) take less time than four casts

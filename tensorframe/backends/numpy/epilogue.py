@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,6 +53,8 @@ from tensorframe.ops.convolution import CONVOLUTION
 
 # Columns of a product up to which enough rows for a block are not too many elements.
 _SHORT_ROWS = 1 << 12
+# Multiplications of a product that is one call of BLAS, whatever is known of it.
+_LITTLE = 1 << 12
 # Calls after which kernels of exact ops are compiled for products that need no interpreter: LLVM is loaded for these.
 _CALLS = 3
 
@@ -140,6 +143,8 @@ class ProductProgram:
         self._turns = is_matmul and _transposes(self._permutation)
         if self._turns:
             self._permutation = None
+        # BLAS is done before its product could be cut into blocks
+        self._is_little = is_matmul and self._permutation is None and _is_little(region)
         self._epilogue = epilogue_of(region)
         self._others = others_of(region)
         self._whole_rows = any(op.op.kind is Kind.REDUCE for op in region.ops)
@@ -162,6 +167,8 @@ class ProductProgram:
         given = (*inputs, *self._positions)
         token = begin(SILENT)
         try:
+            if self._is_little:
+                return self._one_after_the_other(given, buffers)
             product = self._product(given)
             if product is None:
                 return self._one_after_the_other(given, buffers)
@@ -411,6 +418,15 @@ def _transposes(axes: tuple[int, ...] | None) -> bool:
     """Whether a permutation exchanges the last two axes, of at least two, and no others."""
     last = -1 if axes is None else len(axes) - 1
     return last > 0 and axes == (*range(last - 1), last, last - 1)
+
+
+def _is_little(region: Region) -> bool:
+    """Whether a region begins with a product of matrices that take fewer multiplications than to look at them."""
+    op = region.ops[0]
+    left, right = op.inputs
+    dtypes = {region.dtype_of(left), region.dtype_of(right)}
+    terms = region.shape_of(left)[-1]
+    return len(dtypes) == 1 and dtypes <= IN_BLAS and prod(op.shape) * terms <= _LITTLE
 
 
 def _in_blocks(product: Products | SmallProduct | Undilated) -> bool:

@@ -76,9 +76,9 @@ def matmul(
         from tensorframe.frontend.linalg.options import with_options  # for few calls
 
         return with_options("matmul", matmul, (x1, x2), out, **options)
-    product = _of_matrices(x1, x2) if preferred_dtype is None else None
-    if product is not None:
-        return product
+    known = _of_matrices(x1, x2) if preferred_dtype is None else None
+    if known is not None:
+        return recorded(*known)
     left, right = promoted(x1, x2)
     if preferred_dtype is not None:
         dtype = as_dtype(preferred_dtype)
@@ -156,8 +156,11 @@ def _of_vectors(a: Any, b: Any) -> Tensor | None:
     return recorded(MATMUL, (left, right), (), (), dtype, device)
 
 
-def _of_matrices(a: Any, b: Any) -> Tensor | None:
-    """Return the product of matrices, or of one and a vector, by the short way; None where there is more to do."""
+def _of_matrices(a: Any, b: Any) -> tuple[Any, ...] | None:
+    """Return what to record for a product of matrices, or of one and a vector; None where there is more to do.
+
+    By the caller, whose own caller is the user: `recorded` finds the line there.
+    """
     if type(a) is not Tensor or type(b) is not Tensor or autocast_dtype.get() is not None:
         return None
     left, right = a.node, b.node
@@ -170,7 +173,7 @@ def _of_matrices(a: Any, b: Any) -> Tensor | None:
     shape = rows[:-1] + columns[1:]
     if len(shape) == 2 and shape[0] * shape[1] > _LARGE:  # of factors that are broadcast
         check_size("matmul", shape)
-    return recorded(MATMUL, (left, right), (), shape, dtype, device)
+    return MATMUL, (left, right), (), shape, dtype, device
 
 
 def conjugated(tensor: Tensor) -> Tensor:
@@ -424,6 +427,9 @@ def _is_operand(value: Any) -> bool:
 
 
 def _matmul(self: Tensor, other: Any, /) -> Any:
+    known = _of_matrices(self, other)
+    if known is not None:
+        return recorded(*known)
     return matmul(self, other) if _is_operand(other) else NotImplemented
 
 
