@@ -375,8 +375,11 @@ def _stacked(obj: Sequence[Any], dtype: DType | None, device: Device) -> Tensor:
     shapes = [item.shape for item in items]
     if len(set(shapes)) > 1:
         raise ragged("asarray", f"shapes {' and '.join(map(str, shapes))}")
-    rows = [call(RESHAPE, item, attrs=((1, *item.shape),)) for item in items]
-    stacked = call(CONCAT, *rows, attrs=(0,))
+    if shapes[0]:  # one after the other, in C order, is the same as side by side
+        joined = call(CONCAT, *items, attrs=(0,))
+        stacked = call(RESHAPE, joined, attrs=((len(items), *shapes[0]),))
+    else:
+        stacked = call(CONCAT, *[call(RESHAPE, item, attrs=((1,),)) for item in items], attrs=(0,))
     return stacked if stacked.device is device else Tensor(placed(stacked.node, device))
 
 

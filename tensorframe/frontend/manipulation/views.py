@@ -339,7 +339,10 @@ def roll(a: ArrayLike, shift: Axes, axis: Axes | None = None) -> Tensor:
     tensor = operand(a)
     shifts = integers("roll", "shift", shift)
     if axis is None:
-        return reshaped(_rolled(ravel(tensor), sum(shifts), 0), tensor.shape)
+        distance = sum(shifts)
+        if tensor.ndim == 1:
+            return _rolled(tensor, distance, 0)
+        return reshaped(_rolled(ravel(tensor), distance, 0), tensor.shape)
     axes = integers("roll", "axis", axis)
     if len(axes) == 1:
         axes *= len(shifts)
