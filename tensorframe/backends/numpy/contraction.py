@@ -52,7 +52,7 @@ def _narrowed(result: Array, dtype: DType) -> Array:
 def product_of(x: Array, y: Array, dtype: DType | None = None, find: Find = no_kernels) -> Array:
     """Multiply; small elements are read as they are, by kernels if any are found. `dtype` is that of the result."""
     if dtype is None and x.dtype in _OF_BLAS and y.dtype is x.dtype:
-        # a matrix of a few elements takes less time than to ask all that follows
+        # a matrix of a few elements takes less time than to check all that follows
         return np.matmul(x, y) if _is_little(x, y) else product(x, y)
     result = x.dtype if dtype is None else dtype
     if reads_small(x.dtype, y.dtype, result):

@@ -421,7 +421,7 @@ def _transposes(axes: tuple[int, ...] | None) -> bool:
 
 
 def _is_little(region: Region) -> bool:
-    """Whether a region begins with a product of matrices that take fewer multiplications than to look at them."""
+    """Whether a region begins with a product of matrices of so few multiplications that one call of BLAS makes it."""
     op = region.ops[0]
     left, right = op.inputs
     dtypes = {region.dtype_of(left), region.dtype_of(right)}
