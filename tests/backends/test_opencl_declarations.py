@@ -71,10 +71,10 @@ def test_all_that_kernels_use_is_declared(kernels: list[Kernel]) -> None:
 
 
 def test_what_is_not_declared_is_built_with_everything(
-    kernels: list[Kernel], caplog: pytest.LogCaptureFixture
+    kernels: list[Kernel], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = OpenClQueue(POCL[0])
-    queue._declared = "void barrier(uint);"
+    monkeypatch.setattr(queue, "_declared", "void barrier(uint);")
     with caplog.at_level("INFO", "tensorframe"):
         for kernel in kernels[:2]:
             queue.build(kernel)

@@ -211,7 +211,7 @@ def by_torch(work: Work, given: Sequence[tfr.Tensor]) -> float:
 
 
 PEERS: dict[str, Peer] = {"CuPy": by_cupy, "PyTorch, compiled": by_torch}
-_MODULES = {by_cupy: "cupy", by_torch: "torch"}
+_MODULES: dict[Peer, str] = {by_cupy: "cupy", by_torch: "torch"}
 
 
 def _beside(peer: Peer, work: Work, given: Sequence[tfr.Tensor], seconds: float) -> str:
