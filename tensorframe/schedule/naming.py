@@ -20,7 +20,7 @@ from tensorframe.graph.tracing import Argument, TracedNumber
 from tensorframe.ops.creation import ARGUMENT
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.plan import Plan, Step
-from tensorframe.site import Site, short_place
+from tensorframe.site import BackwardSite, Site, short_place
 from tensorframe.variables import is_operator, variables_of
 
 _LONGEST_NUMBER = 14  # characters
@@ -192,7 +192,7 @@ def _assigned(labels: Mapping[Key, Label]) -> Iterator[tuple[Key, str]]:
     for key, label in labels.items():
         if label.argument is not None:
             yield key, repr(label.argument)
-        elif label.site is not None:
+        elif label.site is not None and type(label.site) is not BackwardSite:  # equal to the line's own
             made.setdefault(label.site, []).append(key)
     for site, keys in made.items():
         variables = variables_of(site)

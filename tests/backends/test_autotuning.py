@@ -151,7 +151,7 @@ def test_convolutions_and_attention_are_tuned_as_products(device, tunings, compu
 @on_every_device
 def test_a_file_that_is_damaged_or_of_another_driver_is_none(device, tunings, folder, monkeypatch):
     a, b = factors(device)
-    scripted(monkeypatch, 1.0, 0.5, 0.6, *(1.0, 0.5) * 3)
+    scripted(monkeypatch, 1.0, 0.5, 0.6, *((1.0, 0.5, 0.5, 1.0) * 3 + (1.0, 0.5)))
     tfr.autotune(a @ b)
     (path,) = Path(folder).rglob("*.tuned.json")
     whole = json.loads(path.read_text())

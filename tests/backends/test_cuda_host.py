@@ -16,6 +16,7 @@ from tensorframe.backends.cuda import libraries
 from tests.backends import host_gpu, test_device_scatters, test_device_searching
 from tests.backends.devices import some
 from tests.backends.test_device_factorisation import positive
+from tests.backends.test_device_rows import PARTS
 from tests.backends.test_device_rows import test_every_row as rows_agree
 from tests.frontend import test_segments
 from tests.kernel.form_cases import CASES, by_numpy, operand
@@ -51,9 +52,11 @@ def test_every_form(gpu, name):
         assert_close(value.numpy(), expected, ulp=one.ulp)
 
 
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "int64", "uint32"])
-def test_rows_with_what_the_dialect_spells_its_own_way(gpu, dtype):
-    rows_agree("cuda", getattr(dtypes, dtype))
+def test_rows_with_what_the_dialect_spells_its_own_way(gpu, dtype, part):
+    rows_agree("cuda", getattr(dtypes, dtype), part)
 
 
 def test_some_of_what_every_backend_promises(gpu):

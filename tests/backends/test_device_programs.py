@@ -25,6 +25,7 @@ class Queue:
             widest=float64,
             wide_index=True,
             access=0,
+            rows=0,
             max_groups=1 << 16,
             held={},
             max_block=1 << 40,

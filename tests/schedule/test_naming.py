@@ -229,6 +229,18 @@ class TestPlans:
             assert {"a", "b"} <= {box.title for box in diagram.boxes}
             assert any(wire.label.startswith("c float32") for wire in diagram.wires)
 
+    def test_a_gradient_has_the_line_of_a_value_and_not_its_name(self):
+        def loss(first, second):
+            hidden = tfr.tanh(x @ first)
+            return tfr.sum((hidden @ second) ** 2)
+
+        x = big(70, 80)
+        with tfr.config.override(small_size=0):
+            plan = explained(*tfr.grad(loss, (0, 1))(big(80, 90), big(90, 8)))
+        names = set(plan.names.values())
+        assert "hidden" in names
+        assert "hidden.1" not in names
+
     def test_plans_of_recorded_functions_have_the_names_of_parameters(self):
         model = nn.Sequential(nn.Linear(80, 40), nn.ReLU())
 
