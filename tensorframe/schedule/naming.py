@@ -192,7 +192,8 @@ def _assigned(labels: Mapping[Key, Label]) -> Iterator[tuple[Key, str]]:
     for key, label in labels.items():
         if label.argument is not None:
             yield key, repr(label.argument)
-        elif label.site is not None and type(label.site) is not BackwardSite:  # equal to the line's own
+        # that of a gradient's op equals its line's own
+        elif label.site is not None and type(label.site) is not BackwardSite:
             made.setdefault(label.site, []).append(key)
     for site, keys in made.items():
         variables = variables_of(site)
