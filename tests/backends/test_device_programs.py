@@ -1,7 +1,6 @@
 """Programs of devices: what a queue is given to launch."""
 
 from threading import RLock
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Block
 from tensorframe.backends.device.program import DeviceProgram
+from tensorframe.backends.device.queue import Traits
 from tensorframe.codegen.words import index_dtype, parameters
 from tensorframe.dtypes import float32, float64, uint32, uint64
 from tensorframe.graph.region import Region, RegionOp
@@ -20,12 +20,10 @@ class Queue:
     """A device that notes what it is given."""
 
     def __init__(self):
-        self.traits = SimpleNamespace(
+        self.traits = Traits(
             lanes=64,
             widest=float64,
             wide_index=True,
-            access=0,
-            rows=0,
             max_groups=1 << 16,
             held={},
             max_block=1 << 40,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tensorframe.backends.device.product import InParts, TiledProduct
+from tensorframe.backends.device.queue import Traits
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
 from tensorframe.graph.region import Region, RegionOp
@@ -20,7 +21,14 @@ from tests.kernel.interpreted import run_built
 
 
 def queue(lanes):
-    traits = SimpleNamespace(lanes=lanes, widest=np.dtype(np.float64), wide_index=True, access=0)
+    traits = Traits(
+        lanes=lanes,
+        widest=np.dtype(np.float64),
+        wide_index=True,
+        max_groups=1 << 16,
+        held={},
+        max_block=1 << 40,
+    )
     return SimpleNamespace(traits=traits, tunings=Tunings())
 
 
