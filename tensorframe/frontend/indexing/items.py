@@ -79,7 +79,9 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
 def _row(node: Node, position: int) -> Tensor | None:
     """Return what `_element` returns of one integer, where it is a view of computed host memory: in half the time."""
     storage, shape = node.storage, node.shape
-    if storage is None or not shape or not 0 <= position < shape[0] or history.get() is not None:
+    if storage is None or not shape or history.get() is not None:
+        return None
+    if not -shape[0] <= position < shape[0]:
         return None
     array = storage.handle
     return viewed(array[position, ...], shape[1:], node) if type(array) is np.ndarray else None
