@@ -74,7 +74,7 @@ for _version in VERSIONS:
 
 @nox.session
 def sweeps(session: nox.Session) -> None:
-    """Every case of the sweeps over rows, dtypes and random programs, of which the tests run some: half an hour.
+    """Every case of the sweeps over rows, dtypes and random programs, of which the tests run some: a quarter of an hour.
 
     Arguments go to pytest, for example `-- tests/backends`.
     """
