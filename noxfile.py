@@ -74,9 +74,9 @@ for _version in VERSIONS:
 
 @nox.session
 def sweeps(session: nox.Session) -> None:
-    """Every case of the sweeps over rows, dtypes and random programs, of which the tests run some: a quarter of an hour.
+    """Every case of the sweeps over rows, dtypes and random programs, of which the tests run some.
 
-    Arguments go to pytest, for example `-- tests/backends`.
+    It takes a quarter of an hour. Arguments go to pytest, for example `-- tests/backends`.
     """
     prepare(session, "--editable", ".[dev]")
     arguments = session.posargs or ["tests", "--numprocesses=auto", "--maxprocesses=4"]
@@ -176,7 +176,7 @@ def docs(session: nox.Session) -> None:
 def site(session: nox.Session) -> None:
     """The documentation as a web site, in docs/_build/html; a warning is an error, and so is what it would fetch.
 
-    Arguments go to Sphinx.
+    So is a link that leads nowhere. Arguments go to Sphinx.
     """
     prepare(session, "--editable", ".[docs]")
     arguments = [
@@ -192,6 +192,7 @@ def site(session: nox.Session) -> None:
     ]
     python(session, "-m", "sphinx", *arguments, "docs", "docs/_build/html")
     python(session, "docs/self_contained.py", "docs/_build/html")
+    python(session, "docs/links.py", "docs/_build/html")
 
 
 @nox.session

@@ -26,6 +26,7 @@ def loaded(name: str) -> Any:
     return module
 
 
+broken = loaded("links").broken
 foreign, mathml = loaded("self_contained").foreign, loaded("formulas").mathml
 NOTEBOOKS = ("options", "heat")  # with formulas, cards and pictures
 PAGE = r"""# A page
@@ -59,6 +60,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     assert len(list(site.rglob("*.html"))) > len(NOTEBOOKS)
     assert list(foreign(site)) == []
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    links = [
+        "other.html#here",
+        "folder/",
+        "#top",
+        "https://elsewhere.org/x",
+        "other.html#gone",
+        "none.html",
+    ]
+    text = "".join(f'<a href="{link}">' for link in links)
+    (tmp_path / "index.html").write_text(f'<h1 id="top">{text}', encoding="utf-8")
+    (tmp_path / "other.html").write_text('<h2 id="here">', encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "index.html").write_text("", encoding="utf-8")
+    assert list(broken(tmp_path)) == ["index.html: other.html#gone", "index.html: none.html"]
 
 
 def test_every_formula_is_an_element(site: Path) -> None:
