@@ -115,13 +115,9 @@ _WORD = re.compile(r"[a-z_]\w*")
 _KEPT = 32
 
 
+@lru_cache(_KEPT)
 def print_kernel(kernel: ir.Kernel, dialect: Dialect) -> Text:
     """Return a kernel as a function of a dialect, with all that it needs."""
-    return _printed(kernel, dialect)
-
-
-@lru_cache(_KEPT)
-def _printed(kernel: ir.Kernel, dialect: Dialect) -> Text:
     return _Printer(kernel, dialect).printed()
 
 

@@ -31,17 +31,17 @@ _HERE = 0
 _HERE = next(more for more in range(16) if not referenced([object()], [(0, more)]))
 
 
-def held_besides(objects: Iterable[Any], counts: Mapping[Any, int]) -> list[Any]:
+def referenced_besides(objects: Iterable[Any], counts: Mapping[Any, int]) -> list[Any]:
     """Return the objects in one list to which more refer than that, the mapping of counts, and so many others."""
-    return [held for held in objects if getrefcount(held) > counts[held] + _BESIDES]
+    return [known for known in objects if getrefcount(known) > counts[known] + _BESIDES]
 
 
-def _are_held(more: int) -> bool:
-    """Whether an object that only a list and a mapping refer to seems to be held besides, if so many count."""
+def _seems_referenced(more: int) -> bool:
+    """Whether an object that only a list and a mapping refer to seems to be referenced besides, if so many count."""
     objects = [object()]
-    return bool(held_besides(objects, {objects[0]: more}))
+    return bool(referenced_besides(objects, {objects[0]: more}))
 
 
 _BESIDES = 0
 # what the function counts of an object that only a list and the mapping refer to, as above
-_BESIDES = next(more for more in range(16) if not _are_held(more))
+_BESIDES = next(more for more in range(16) if not _seems_referenced(more))

@@ -20,7 +20,7 @@ from tensorframe.graph.growth import tell_if_large
 from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
-from tensorframe.graph.references import held_besides
+from tensorframe.graph.references import referenced_besides
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.elementwise import CAST
@@ -117,7 +117,7 @@ def _costly(order: list[Node]) -> list[Node]:
 
 def _referenced(order: list[Node], uses: dict[Node, int]) -> list[Node]:
     """Return the nodes that somebody else refers to, who may need them again: they are whole, so storing is free."""
-    return [node for node in held_besides(order, uses) if node.inputs]
+    return [node for node in referenced_besides(order, uses) if node.inputs]
 
 
 @silenced

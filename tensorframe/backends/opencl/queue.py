@@ -51,7 +51,6 @@ class OpenClQueue(Queue):
         # what stands before our own kernels, in the place of the header of everything
         self._declared = declarations(double=double) if is_needed(device) else None
         self._kernels: dict[str, Any] = {}
-        self._printed: dict[Kernel, Text] = {}
         largest = 1 << (int(device.max_work_group_size).bit_length() - 1)
         # a processor's compiler makes vectors of neighbouring threads, which have to read neighbouring elements; and
         # what its groups share is memory like any other
@@ -211,7 +210,6 @@ class OpenClQueue(Queue):
     def close(self) -> None:
         """Release kernels, queue and context: drivers count who refers to them."""
         self._kernels.clear()
-        self._printed.clear()
         self._queue = self._context = self.native = None
 
     def _told(self, error: cl.Error) -> Exception:
