@@ -70,7 +70,7 @@ def run_small(
     """Compute `roots` if everything they need is small and on the host; else do nothing and return False.
 
     Views are as small as can be, whatever their shape: no byte moves. `at_the_end` of the interpreter nothing can be
-    imported or compiled, and NumPy's functions are all there is. `alone` is asked first for whatever is costly: a
+    imported or compiled, and NumPy's functions are all there is. `alone` is called first for whatever is costly: a
     program may be sooner done than several calls of NumPy's.
     """
     if options.check_nan:

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tensorframe"
 
-# Data passes through these from left to right; a layer may import itself and what stands before it.
+# Data passes through these from left to right; a layer may import itself and those before it.
 LAYERS = (
     ("cells",),
     ("site",),
@@ -85,7 +85,7 @@ AT_IMPORT_TIME = set(sys.stdlib_module_names) | {"numpy", "ml_dtypes", "tensorfr
 
 @dataclass(frozen=True)
 class Import:
-    """One imported name: where it stands, what it names and when it happens."""
+    """One imported name: its place, what it names and when it happens."""
 
     path: Path
     line: int
@@ -124,7 +124,7 @@ def walk(tree, path, *, when_loaded):
 
 
 def waits(node):
-    """Whether what stands inside is not run when the module is loaded."""
+    """Whether what is inside is not run when the module is loaded."""
     if isinstance(node, ast.If):
         return "TYPE_CHECKING" in ast.unparse(node.test)
     return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
@@ -239,7 +239,7 @@ def test_what_takes_many_names_of_the_kernel_language_takes_its_name():
 
 
 def test_no_module_asks_its_own_folder_for_what_that_gathers():
-    """What `__init__` takes from modules is theirs: they would be half loaded when they asked for it."""
+    """What `__init__` takes from modules is theirs: they would be half loaded when they imported it."""
     wrong = []
     for statement in IMPORTS:
         folder = statement.path.parent

@@ -31,7 +31,7 @@ class Traits:
     """What kernels have to know of a device.
 
     Work-group sizes, vector widths, limits, and the dtypes and instructions it has: what printers
-    and forms of kernels ask.
+    and forms of kernels read.
     """
 
     lanes: int  # threads of a work-group: a power of two
