@@ -76,7 +76,7 @@ def _default(field: dataclasses.Field[object]) -> str:
 
 
 def _shown(member: object) -> str:
-    member = getattr(member, "__func__", member)
+    member = inspect.unwrap(getattr(member, "__func__", member))
     return str(inspect.signature(member)) if inspect.isfunction(member) else ""
 
 

@@ -53,6 +53,26 @@ def test_a_freed_block_is_used_again():
     assert pool.statistics.allocations == 1
 
 
+class Finalised:
+    """A buffer that gives its memory up when it is collected, as those of bindings do."""
+
+    usable = True
+
+    def __del__(self):
+        self.usable = False
+
+
+def test_a_block_in_cyclic_garbage_comes_back_with_a_buffer_that_can_be_used(monkeypatch):
+    monkeypatch.setattr(Counting, "allocate", lambda *_: Finalised())
+    pool = Pool(Counting())
+    cycle = [pool.block(512)]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+    assert pool.statistics.pooled == 512
+    assert pool.block(512).buffer.usable
+
+
 def test_blocks_in_use_are_never_handed_out_twice():
     pool = Pool(Counting())
     held = [pool.block(512) for _ in range(20)]

@@ -77,6 +77,9 @@ class Pool:
         self._queue = queue
         self._lock = new_reentrant_lock()  # a finaliser may run while a block is handed out
         self._free: defaultdict[int, list[Any]] = defaultdict(list)
+        # those that the queue gave: a block in cyclic garbage comes back with its buffer, whose own finaliser must not
+        # have run by then
+        self._buffers: dict[int, Any] = {}
         self.statistics = Statistics()
         self.budget = Budget(name, self)
         # of those who want to know the most that was in use while they looked
@@ -158,6 +161,7 @@ class Pool:
             ours = [(block, block.lose()) for block in list(self._live)]
             self._live.clear()
             self.lent.clear()
+            self._buffers.clear()
             self.statistics.in_use = self.statistics.pooled = 0
         for block, buffer in ours:
             # what the user was given, or has given, is the user's to free
@@ -179,6 +183,7 @@ class Pool:
     def _allocated(self, size: int) -> Any:
         with self._queue.lock:
             buffer = self._queue.allocate(size)
+        self._buffers[id(buffer)] = buffer
         self.statistics.allocations += 1
         self.budget.spare -= size
         return buffer
@@ -199,6 +204,8 @@ class Pool:
         with self._lock:
             buffers = [buffer for free in self._free.values() for buffer in free]
             self._free.clear()
+            for buffer in buffers:
+                del self._buffers[id(buffer)]
             self.budget.spare += self.statistics.pooled
             self.statistics.pooled = 0
         with self._queue.lock:
