@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe.codegen.text import Text
 from tensorframe.codegen.wide_loops import Side, WideLoops, alignment_of
@@ -37,6 +37,17 @@ class Bodies:
     """Dtype -> the type of an element, where it is another one, or the dialect has none."""
     reserved: frozenset[str] = frozenset()
     """Names that users cannot have."""
+
+
+@dataclass(frozen=True, slots=True)
+class FromLaunch:
+    """How kernels find memory of a group that comes with the launch, as more than `beyond` bytes of it do."""
+
+    beyond: int
+    declaration: str
+    """Of all {bytes}."""
+    part: str
+    """Declaration of {count} elements of {type} called {name}, which begin with its byte {first}."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +84,7 @@ class Dialect:
     narrow: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     title: str = ""  # what people call it, if not by its name
     bodies: Bodies | None = None  # without them it takes no raw kernels
+    from_launch: FromLaunch | None = None  # without it kernels declare what their groups share
     about: Any = None  # of a package's own: for which version of the interface it was written
 
 
@@ -111,6 +123,8 @@ _CALLS = {
 
 
 _WORD = re.compile(r"[a-z_]\w*")
+# Bytes at a multiple of which memory of a launch begins for each array.
+_ALIGNED = 16
 # Texts that are remembered: of kernels that are built for one layout of operands after the other.
 _KEPT = 32
 
@@ -121,16 +135,25 @@ def print_kernel(kernel: ir.Kernel, dialect: Dialect) -> Text:
     return _Printer(kernel, dialect).printed()
 
 
+class _Share(NamedTuple):
+    """Memory that a group shares: its type, name and count in words, and its bytes where they are known."""
+
+    spelled: dict[str, str]
+    size: int | None
+
+
 class _Printer(WideLoops):
     def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
         super().__init__(kernel)
         self._dialect = dialect
         self._own: dict[str, str] = {}  # functions of other packages' rows, by name
+        self._shares: dict[str, _Share] = {}
         self.lane, self.grid = dialect.lane, dialect.grid
 
     def printed(self) -> Text:
         kernel, dialect = self.kernel, self._dialect
         block = self.block(kernel.body)
+        from_launch = self._taken_from_launch()
         lines = [
             *[f"// {note}" for note in kernel.notes],
             *[
@@ -157,7 +180,8 @@ class _Printer(WideLoops):
         words = {"words": f"words_of_{name}", "argument": "w"}
         signature = dialect.signature.format(name=name, lanes=kernel.lanes, **words, **shape)
         helpers = "".join(self._helpers(body))
-        return Text(name, f"{dialect.prelude}{helpers}\n{signature}\n{{\n{body}}}\n")
+        source = f"{dialect.prelude}{helpers}\n{signature}\n{{\n{body}}}\n"
+        return Text(name, source, from_launch)
 
     def _helpers(self, text: str) -> list[str]:
         """Return the functions that a text needs, those that they need before them."""
@@ -239,9 +263,25 @@ class _Printer(WideLoops):
     def share(self, buffer: ir.Buffer, count: ir.Expr | int) -> None:
         """Declare memory of a group."""
         number = str(count) if isinstance(count, int) else self.text(count)
-        self.shared[buffer.name] = self._dialect.shared.format(
-            type=self.type(buffer.dtype), name=buffer.name, count=number
-        )
+        spelled = {"type": self.type(buffer.dtype), "name": buffer.name, "count": number}
+        self.shared[buffer.name] = self._dialect.shared.format(**spelled)
+        if isinstance(count, ir.Literal):
+            count = int(count.value.real)
+        size = count * wide_of(buffer.dtype).itemsize if isinstance(count, int) else None
+        self._shares[buffer.name] = _Share(spelled, size)
+
+    def _taken_from_launch(self) -> int:
+        """Return the bytes that the launch has to bring, and have all that a group shares be there; 0 for few."""
+        how = self._dialect.from_launch
+        sizes = [share.size or 0 for share in self._shares.values()]
+        if how is None or sum(sizes) <= how.beyond or 0 in sizes:
+            return 0
+        first = 0
+        for name, share in self._shares.items():
+            self.shared[name] = how.part.format(first=first, **share.spelled)
+            first += -(-(share.size or 0) // _ALIGNED) * _ALIGNED
+        self.shared = {"": how.declaration.format(bytes=first), **self.shared}
+        return first
 
     def store(self, statement: ir.Store) -> list[str]:
         """Return an assignment to an element."""

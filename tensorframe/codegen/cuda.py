@@ -5,10 +5,12 @@ Warps have 32 threads in CUDA and 32 or 64 in HIP: shuffles among 32 neighbours 
 
 from __future__ import annotations
 
-from tensorframe.codegen.c import Bodies, Dialect
+from tensorframe.codegen.c import Bodies, Dialect, FromLaunch
 from tensorframe.codegen.prelude import helpers
 from tensorframe.kernel import ir
 
+# Bytes that groups of a kernel share at most if it declares them.
+DECLARED = 48 << 10
 TYPES = {
     "bool": "bool",
     "int8": "signed char",  # plain char has no sign on Arm
@@ -127,4 +129,9 @@ DIALECT = Dialect(
     address="unsigned long long",
     subgroup=ir.WARP,
     bodies=_BODIES,
+    from_launch=FromLaunch(
+        beyond=DECLARED,
+        declaration="extern __shared__ double from_launch[];  // {bytes} bytes",
+        part="{type}* const {name} = ({type}*)((char*)from_launch + {first});",
+    ),
 )

@@ -15,7 +15,7 @@ CLASSES = (
     *("About", "Backend", "Capabilities", "DeviceInfo", "KernelBackend"),
     *("Queue", "Region", "RegionOp", "Storage", "Traits"),
 )
-EXTENSIONS = ("Bodies", "Column", "Dialect", "ElementwiseOp", "FileFormat", "Listed")
+EXTENSIONS = ("Bodies", "Column", "Dialect", "ElementwiseOp", "FileFormat", "FromLaunch", "Listed")
 FUNCTIONS = (
     "elements",
     "listed",

@@ -71,6 +71,15 @@ def test_random_programs(gpu, start):
         check(seed, device="cuda")
 
 
+def test_rows_that_take_more_memory_than_kernels_may_declare(gpu):
+    x = some((1, 12500), "float32")
+    y = tfr.asarray(x, device="cuda")
+    found = (y - tfr.max(y, axis=1, keepdims=True)).numpy()
+    (brought,) = gpu.driver.allowed.values()
+    assert brought >= x.nbytes > 48 << 10
+    assert found.tobytes() == (x - x.max(axis=1, keepdims=True)).tobytes()
+
+
 def test_assignment_by_indices(gpu):
     for dtype in ("bool", "float16", "int64", "complex64"):
         test_device_scatters.test_every_dtype("cuda", dtype)

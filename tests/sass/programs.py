@@ -18,7 +18,7 @@ class Program:
     """An expression of matrices of `dtypes`; `contiguous` says that it does nothing but read and write side by side.
 
     `rows` says that it takes in rows of float32, whose sums are mostly of float32, and `once` that several passes need
-    them. Each kernel has at most so many `barriers`.
+    them; `share` is what it is to use of the bandwidth at least. Each kernel has at most so many `barriers`.
     """
 
     expression: Callable[..., tfr.Tensor]
@@ -28,6 +28,7 @@ class Program:
     once: bool = False
     shape: tuple[int, ...] = (ROWS, LENGTH)
     barriers: int = 4
+    share: float = 0.9
 
 
 def _w1(a: tfr.Tensor, b: tfr.Tensor) -> tfr.Tensor:
@@ -45,6 +46,8 @@ def _rms_norm(x: tfr.Tensor) -> tfr.Tensor:
 
 TWO = ("float32", "float32")
 LONG = (512, 8192)  # rows for all threads of a group each
+# Of rows that are read once; the chunks that they are added up in meet two barriers each.
+LONGEST = (512, 16384)
 SMALL, BLOCKS = (1000, 8, 8), (100, 100)  # matrices in one launch, and in several blocks of columns
 PROGRAMS = {
     "add": Program(lambda a, b: a + b, TWO, contiguous=True),
@@ -77,6 +80,17 @@ PROGRAMS = {
     "rms norm of rows": Program(_rms_norm, rows=True, once=True, shape=(4096, 4096)),
     "layer norm of rows": Program(_layer_norm, rows=True, once=True),
     "layer norm of long rows": Program(_layer_norm, rows=True, once=True, shape=LONG),
+    "softmax of the longest rows": Program(
+        lambda a: tfr.softmax(a, axis=1),
+        rows=True,
+        once=True,
+        shape=LONGEST,
+        barriers=6,
+        share=0.5,
+    ),
+    "layer norm of the longest rows": Program(
+        _layer_norm, rows=True, once=True, shape=LONGEST, barriers=8, share=0.5
+    ),
     "cumulative sum of rows": Program(lambda a: tfr.cumulative_sum(a, axis=1)),
     "take rows": Program(lambda a, i: tfr.take(a, i[:, 0], axis=0), ("float32", "int32")),
     "matmul": Program(lambda a, b: a @ b, TWO, shape=(512, 512)),

@@ -29,6 +29,12 @@ _LANES = 256
 _ACCESS = 16
 # Groups of a launch for each multiprocessor: several times as many as it runs at once, so that none waits for the last.
 _GROUPS_EACH = 32
+# Bytes that a group may have for its rows: 16,384 elements of float32, and what joins them. With more, too few groups
+# would run at once for memory to be busy.
+_ROWS = 72 << 10
+
+# CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_DYNAMIC_SHARED = 8
 
 
 class Refused(Exception):  # noqa: N818 - an answer, which nobody outside hears of
@@ -54,6 +60,9 @@ class CudaQueue(Queue):
         self._staging = Staging(self.stream)
         self._kernels: dict[str, Loaded] = {}
         largest = 1 << (int(facts["maxThreadsPerBlock"]).bit_length() - 1)
+        declared = int(facts["sharedMemPerBlock"])
+        # of HIP every kernel has all there is
+        shared = max(declared, int(facts.get("sharedMemPerBlockOptin", 0)))
         self.traits = Traits(
             lanes=min(_LANES, largest),
             widest=float64,
@@ -62,9 +71,9 @@ class CudaQueue(Queue):
             held={},
             max_block=int(facts["totalGlobalMem"]),
             access=_ACCESS,
-            rows=int(facts["sharedMemPerBlock"]),
+            rows=min(shared, _ROWS),
             max_threads=int(facts["maxThreadsPerBlock"]),
-            max_shared=int(facts["sharedMemPerBlock"]),
+            max_shared=declared,
         )
 
     def allocate(self, nbytes: int) -> Any:
@@ -127,7 +136,8 @@ class CudaQueue(Queue):
                 last = parameters(kernel)[-1]
                 count = len(kernel.inputs) + len(kernel.outputs)
                 words = last.word + last.words
-                self._kernels[text.name] = Loaded(text.name, code, kernel.lanes, count, words)
+                loaded = Loaded(text.name, code, kernel.lanes, count, words, text.from_launch)
+                self._kernels[text.name] = loaded
         return self._kernels[text.name]
 
     def print_raw(self, call: RawCall) -> RawText:
@@ -157,7 +167,7 @@ class CudaQueue(Queue):
                 built.function.ptr,
                 *(groups, 1, 1),
                 *(built.lanes, 1, 1),
-                0,  # bytes of shared memory beyond what kernels declare
+                built.shared,
                 self.stream.ptr,
                 built.arguments,
                 0,
@@ -235,12 +245,17 @@ class Loaded:
     `arguments` is the address of a list of addresses: of each operand's pointer, and of the struct of words.
     """
 
-    def __init__(self, name: str, code: bytes, lanes: int, count: int, words: int) -> None:
-        """`count` operands and results, and so many words."""
+    def __init__(
+        self, name: str, code: bytes, lanes: int, count: int, words: int, shared: int = 0
+    ) -> None:
+        """`count` operands and results, so many words, and bytes of memory for each group."""
         module = cupy.cuda.function.Module()
         module.load(code)
         self.function = module.get_function(name)
         self.lanes = lanes
+        self.shared = shared
+        if shared and not cupy.cuda.runtime.is_hip:
+            cupy.cuda.driver.funcSetAttribute(self.function.ptr, _DYNAMIC_SHARED, shared)
         self.pointers = np.zeros(count, np.uint64)
         self.words = np.zeros(words, np.uint32)
         first = self.pointers.__array_interface__["data"][0]

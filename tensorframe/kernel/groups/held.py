@@ -22,6 +22,8 @@ from tensorframe.kernel.spaces.pieces import PIECED
 
 # Bytes for each thread that are left for joining: for numbers of every size, and gaps between them.
 _FOR_JOINING = 32
+# Bytes of a group that leave room for several others on the same multiprocessor.
+_LITTLE = 48 << 10
 
 
 class Read(NamedTuple):
@@ -72,13 +74,17 @@ class Held:
 
 
 def held_in(form: Form, order: Order, lanes: int, memory: int) -> Held:
-    """Return what groups hold of their rows in so much memory: of fewer rows each, if there is not enough for more."""
-    fewer = lanes
-    while fewer >= order.slots and memory:
-        held = Held(form, order, fewer, memory)
-        if held:
-            return held
-        fewer //= 2
+    """Return what groups hold of their rows in so much memory: of fewer rows each, if there is not enough for more.
+
+    Most groups have little memory, so that many run at once; those whose row takes more may have all.
+    """
+    for most in (min(memory, _LITTLE), memory):
+        fewer = lanes
+        while fewer >= order.slots and most:
+            held = Held(form, order, fewer, most)
+            if held:
+                return held
+            fewer //= 2
     return Held(form, order, lanes)
 
 
