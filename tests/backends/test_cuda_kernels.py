@@ -187,6 +187,7 @@ def test_every_way_that_tuning_tries_compiles(texts, case):
     compile_all(texts, "sm_80")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_factorisations_compile(architecture):
     functions = (

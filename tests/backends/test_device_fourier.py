@@ -51,6 +51,7 @@ def same(found, expected):
     np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=30 * scale)
 
 
+@pytest.mark.sweep(7)
 @on_devices
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_the_error_is_within_twice_the_rounding(device, dtype):

@@ -21,6 +21,7 @@ from examples.notebooks.comparison import differences
 NOTEBOOKS = execution.paths()
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_notebook_shows_what_is_kept(path):
     # in a process of its own: the client of the kernel leaves sockets and event loops behind

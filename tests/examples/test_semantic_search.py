@@ -115,6 +115,7 @@ def test_default_queries_find_first_what_pytorch_finds_first(candidates, encoder
     assert found == [names[:2] for names in RANKED.values()]
 
 
+@pytest.mark.sweep
 @on_every_device
 def test_devices_embed_as_pytorch_does(device, reference, folder, tokenizer):
     """Three short sentences: software takes a minute for long ones."""

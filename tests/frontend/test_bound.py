@@ -104,6 +104,7 @@ def test_calls_of_lapack_are_projected_with_copies_in_double_precision_and_with_
     assert alone == tfr.estimate(left, values, right).peak[tfr.Device("cpu")]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("device", [name for name in DEVICES if not name.startswith("dask")])
 def test_the_projected_peak_of_a_device_is_a_bound(device):
     place = tfr.Device(device)

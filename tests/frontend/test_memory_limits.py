@@ -79,6 +79,7 @@ def test_what_does_not_fit_is_refused_before_it_runs(device):
     assert np.array_equal(y[-1].numpy(), x.numpy()[:16] + x.numpy()[-1])
 
 
+@pytest.mark.sweep(5)
 def test_every_way_to_run_a_plan_is_refused(device):
     x = leaf(device).compute()
     function = tfr.jit(larger)
@@ -106,6 +107,7 @@ def test_less_than_is_in_use_is_too_small(device):
     assert (x + 1)[5].item() == 6.0
 
 
+@pytest.mark.sweep(3)
 def test_what_is_counted(device):
     x = leaf(device).compute()
     larger(x).compute()
@@ -129,6 +131,7 @@ def test_what_is_counted(device):
     del y
 
 
+@pytest.mark.sweep(3)
 def test_callbacks_give_memory_up_before_anything_is_refused(device):
     x = leaf(device).compute()
     cache = {"old": larger(x).compute(), "recent": larger(x).compute()}

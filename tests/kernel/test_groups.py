@@ -88,7 +88,7 @@ def test_a_sum_of_everything_has_partial_results():
     assert joins == [1, 1]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("index", [np.uint32, np.uint64])
 @pytest.mark.parametrize("start", range(30_000, 30_200, CHUNK))
 def test_random_programs(start, index):

@@ -19,13 +19,13 @@ def check_small(seeds):
                 check(seed, device="llvm")
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("start", range(20_000, 20_200, CHUNK))
 def test_kernels_of_random_programs(start):
     check_small(range(start, start + CHUNK))
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("start", range(21_000, 21_100, CHUNK))
 def test_kernels_of_random_programs_in_small_blocks(start, monkeypatch):
     for name, value in {

@@ -30,6 +30,7 @@ def of_a_token(device: str, layers: int, capacity: int = 40, **choices: object) 
     return counts
 
 
+@pytest.mark.sweep(5)
 @on_every_device
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_the_cache_stays_where_it_is(device: str, temperature: float) -> None:

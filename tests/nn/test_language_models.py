@@ -170,6 +170,7 @@ def test_prompts_of_unequal_lengths_and_any_blocks() -> None:
     assert list(model.generate(prompts[0], max_tokens=8, stop=[stop])) == alone[0][:3]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", ["numpy", *FOUND])
 def test_every_device_gives_the_same_tokens(device: str) -> None:
     model, state = made("llama", device, layers=1)

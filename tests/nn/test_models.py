@@ -60,6 +60,7 @@ def test_tokens_are_those_of_pytorch(kind: str) -> None:
     assert list(made(kind).generate(PROMPT, max_tokens=200)) == wanted
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("device", ["numpy", *FOUND])
 def test_every_device_gives_the_tokens_of_gpt(device: str) -> None:
     wanted = json.loads(Path(__file__).with_name("language_model_tokens.json").read_text())["gpt2"]

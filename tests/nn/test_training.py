@@ -48,6 +48,7 @@ def trained(device="cpu", steps=3, recorded=True):
     return [run(model, optimizer, ids).item() for _ in range(steps)], model
 
 
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("device", ["numpy", "llvm", "opencl", "wgpu"])
 def test_losses_are_the_same_on_every_device(device):
     if device not in tfr.backends.available():

@@ -98,6 +98,7 @@ def test_stopped_and_resumed_or_run_again_has_the_same_bits(device, tmp_path):
     same_bits(whole.arrays(), again.arrays())
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES[3:])
 def test_losses_on_devices_are_the_same_to_rounding(device):
     np.testing.assert_allclose(Run(device).train(1), Run("cpu").train(1), rtol=1e-4)

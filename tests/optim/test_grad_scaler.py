@@ -19,6 +19,7 @@ def loss(params, x):
     return tfr.mean(params["w"] * x + params["b"])
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES)
 def test_scaled_steps_are_the_steps_of_the_loss_itself(device):
     x = tfr.asarray([3.0, -1.0], device=device)

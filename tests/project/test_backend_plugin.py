@@ -68,6 +68,7 @@ def test_the_example_imports_nothing_but_the_contract():
     assert others <= {"numpy", *sys.stdlib_module_names}
 
 
+@pytest.mark.sweep
 def test_the_wheel_passes_conformance(installed):
     report = run(
         installed, "-m", "tensorframe_abacus", "--seeds", "3", "--devices", "cpu", "abacus"

@@ -232,6 +232,7 @@ def test_control_comes_back_in_the_middle_of_anything(device, work):
     interrupt(device, work)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("work", ["steps", "product"])
 @pytest.mark.parametrize("device", ["opencl", "wgpu"])
 def test_control_comes_back_from_devices(device, work):

@@ -202,6 +202,7 @@ def test_a_compiled_function_streams_too(values, streamed, little):
     assert len(streamed) == 2
 
 
+@pytest.mark.sweep(4)
 @on_every_device
 def test_a_device_streams_arrays_of_the_host(device, values, tmp_path, streamed):
     """What does not fit on a device is cut there: each tile is uploaded, and its result comes back."""

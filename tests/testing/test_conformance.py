@@ -43,6 +43,7 @@ def test_checks_are_tests_of_their_own(check):
     check()
 
 
+@pytest.mark.sweep
 def test_numpy_conforms():
     report = conformance(NumpyBackend(), seeds=0)
     assert report.conforms, report
