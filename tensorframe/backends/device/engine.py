@@ -6,7 +6,6 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -34,7 +33,13 @@ from tensorframe.backends.device.queue import Queue, Unusable, forked
 from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
 from tensorframe.backends.device.scratch import scratch_bytes
 from tensorframe.backends.device.split_outputs import SplitProgram, split_outputs
-from tensorframe.backends.device.views import is_view, viewed
+from tensorframe.backends.device.views import is_view
+from tensorframe.backends.device.without_kernels import (
+    EmptyProgram,
+    ViewProgram,
+    first_operand,
+    taken_parts,
+)
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.numpy.engine import NumpyBackend
 from tensorframe.backends.registry import capabilities
@@ -48,7 +53,6 @@ from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.nest.support import computable
-from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.ops.movement import DEPENDS, PART, RESHAPE
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK
@@ -325,15 +329,16 @@ class KernelBackend(Backend):
         if _has_no_elements(region) and not scatters(region):  # whose indices may be out of bounds
             if region.ops[0].op.parts > 1:
                 return partial(self._by_host, region, device)
-            return _Blank(region, self.open_device(device))
+            open_device = self.open_device(device)
+            return EmptyProgram(region, open_device.pool, open_device.queue.traits.held)
         if any(0 in shape for shape, _ in region.inputs) and not sets_slice(region):
             return partial(self._by_host, region, device)
         if _is_call(region):
             return self.call(region, device)
         if region.ops[0].op is PART:
-            return partial(_taken, region)
+            return partial(taken_parts, region)
         if region.ops[0].op is DEPENDS:
-            return _same
+            return first_operand
         if sets_slice(region):
             return SliceProgram(region, partial(self._kernels, device=device))
         if joins_many(region) or pads_along_many_axes(region):
@@ -344,7 +349,7 @@ class KernelBackend(Backend):
             return SplitProgram([self._kernels(part, device=device) for part in parts])
         kernels = self._kernels(region, device=device)
         if is_view(region):
-            return _Viewing(region, kernels, partial(self._gathered, device))
+            return ViewProgram(region, kernels, partial(self._gathered, device))
         return kernels
 
     def call(self, region: Region, device: Device) -> Program:
@@ -425,79 +430,11 @@ class KernelBackend(Backend):
             open_device.queue.synchronize()
 
 
-def _same(inputs: Sequence[Any], _: Sequence[Any | None]) -> Sequence[Any]:
-    """Return the first operand: the others only had to be there."""
-    return inputs[:1]
-
-
-class _Viewing:
-    """Looks at an input in another way, or copies it where strides cannot say that."""
-
-    quiet = True
-
-    def __init__(
-        self,
-        region: Region,
-        kernels: DeviceProgram,
-        gathered: Callable[[DeviceArray], DeviceArray],
-    ) -> None:
-        """`gathered` copies the elements of a view in C order."""
-        self._region = region
-        self._kernels = kernels
-        self._gathered = gathered
-
-    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
-        """Return the views."""
-        (array,) = inputs
-        view = viewed(self._region, array) if isinstance(array, DeviceArray) else None
-        if view is not None:
-            return view
-        if isinstance(analyse(self._region), str):  # axes are cut where those of the result are not
-            return self._step_by_step(array)
-        return self._kernels(inputs, buffers)
-
-    def _step_by_step(self, array: DeviceArray) -> Sequence[DeviceArray]:
-        """Return the views of copies, which have any shape."""
-        values = [array]
-        for op in self._region.ops:
-            source = values[op.inputs[0]]
-            step = Region(((source.shape, source.dtype),), (replace(op, inputs=(0,)),), (1,))
-            view = viewed(step, source) or viewed(step, self._gathered(source))
-            assert view is not None  # elements in C order have a view of any shape
-            values += view
-        return [values[output] for output in self._region.outputs]
-
-
-class _Blank:
-    """Gives outputs of which none, or no input, has elements."""
-
-    quiet = True
-
-    def __init__(self, region: Region, open_device: OpenDevice) -> None:
-        self._region = region
-        self._open_device = open_device
-
-    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
-        """Return arrays without elements."""
-        shapes = [self._region.shape_of(value) for value in self._region.outputs]
-        dtypes = [self._region.dtype_of(value) for value in self._region.outputs]
-        held = self._open_device.queue.traits.held
-        return [
-            made(self._open_device.pool, held, shape, dtype, range(len(shape)))
-            for shape, dtype in zip(shapes, dtypes, strict=True)
-        ]
-
-
 def _blocks(storage: Storage) -> list[Block]:
     """Return the memory of a value, or of the values of a call that gives several."""
     handle = storage.handle
     arrays: Sequence[DeviceArray] = handle if isinstance(handle, tuple) else (handle,)
     return [array.block for array in arrays if array.block is not None]
-
-
-def _taken(region: Region, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
-    """Return some of the tensors that a library call has given."""
-    return [inputs[op.inputs[0]][op.attrs[0]] for op in region.ops]
 
 
 def _is_call(region: Region) -> bool:

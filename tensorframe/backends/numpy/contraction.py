@@ -53,7 +53,7 @@ def product_of(x: Array, y: Array, dtype: DType | None = None, find: Find = no_k
     """Multiply; small elements are read as they are, by kernels if any are found. `dtype` is that of the result."""
     if dtype is None and x.dtype in _OF_BLAS and y.dtype is x.dtype:
         # a matrix of a few elements takes less time than to check all that follows
-        return np.matmul(x, y) if _is_little(x, y) else product(x, y)
+        return np.matmul(x, y) if _takes_one_thread(x, y) else product(x, y)
     result = x.dtype if dtype is None else dtype
     if reads_small(x.dtype, y.dtype, result):
         return small_matmul(x, y, result, find)
@@ -72,7 +72,7 @@ def matmul(x: Array, y: Array, dtype: DType | None = None) -> Array:
 def _same_dtypes(x: Array, y: Array) -> Array:
     """Multiply; integers go through floating-point BLAS where every sum is exact there."""
     if x.dtype.kind in "fc":
-        return np.matmul(x, y) if _is_little(x, y) else product(x, y)
+        return np.matmul(x, y) if _takes_one_thread(x, y) else product(x, y)
     if _multiplications(x, y) < _WORTH_A_DETOUR:
         return np.matmul(x, y)
     if x.dtype.kind == "b":
@@ -93,7 +93,7 @@ def _multiplications(x: Array, y: Array) -> int:
     return int(x.size) * columns
 
 
-def _is_little(x: Array, y: Array) -> bool:
+def _takes_one_thread(x: Array, y: Array) -> bool:
     """Whether BLAS takes one thread for a product, whatever is said of threads."""
     return _multiplications(x, y) <= blas.ONE_THREAD_ANYWAY
 
