@@ -11,7 +11,9 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends.device.tables import chirp, roots_of_unity
 from tensorframe.backends.registry import backend_of
+from tensorframe.kernel.groups.algorithms.butterflies import cosine_and_sine
 from tensorframe.kernel.groups.algorithms.radices import (
+    PRIMES,
     convolution_length,
     launches_of,
     radices_of,
@@ -24,15 +26,21 @@ on_devices = pytest.mark.parametrize("device", WITH_OWN) if WITH_OWN else on_eve
 
 # every radix alone and with others, convolutions, and the first lengths that take two launches and three
 LENGTHS = (1, 2, 3, 4, 8, 13, 17, 30, 31, 77, 98, 243, 512, 1009, 2048, 2310, 4096, 4099)
+# twice the largest radix, whose angles round most, and convolutions in one launch and two
+LENGTHS_OF_DOUBLE = (338, 1009, 4099)
 PRIMES_ABOVE = (4099, 5003, 7919, 65537, 104729)
 ALL = (*range(1, 4097), *PRIMES_ABOVE)
+# With all of them a kernel is compiled for each length without a large prime factor: several processes share them.
+PARTS = 32 if os.environ.get("FOURIER") == "all" else 1
 # Units in the last place, of the root of the mean square, that a transform may be off.
 ROUNDING = 2.0
 
 
-def lengths():
-    """The lengths of this run."""
-    return ALL if os.environ.get("FOURIER") == "all" else LENGTHS
+def lengths(dtype, part):
+    """The lengths of a part of this run."""
+    if PARTS > 1:
+        return ALL[part::PARTS]
+    return LENGTHS if dtype == "complex64" else LENGTHS_OF_DOUBLE
 
 
 def error(found, x):
@@ -53,11 +61,12 @@ def same(found, expected):
 
 @pytest.mark.sweep(7)
 @on_devices
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_the_error_is_within_twice_the_rounding(device, dtype):
+def test_the_error_is_within_twice_the_rounding(device, dtype, part):
     if not holds(device, dtype):
         pytest.skip(f"{device} holds no {dtype}")
-    for length in lengths() if dtype == "complex64" else lengths()[-5::2]:
+    for length in lengths(dtype, part):
         x = some((2, length), dtype, seed=length)
         found = tfr.fft.fft(tfr.asarray(x, device=device))
         assert not tfr.explain(found).fallbacks
@@ -206,6 +215,15 @@ def test_radices_are_factors_and_launches_fit():
         sizes = [int(np.prod(radices)) for radices in launches]
         assert np.prod(sizes) == length
         assert max(sizes) <= 128
+
+
+def test_angles_of_butterflies_are_accurate():
+    for count in PRIMES:
+        for number in range(count // 2 + 1):
+            angle = 2 * np.arccos(np.longdouble(-1)) * number / count
+            cosine, sine = cosine_and_sine(number, count)
+            assert abs(np.cos(angle) - cosine) <= 1.3e-16
+            assert abs(np.sin(angle) - sine) <= 1.3e-16
 
 
 def test_tables_are_accurate():

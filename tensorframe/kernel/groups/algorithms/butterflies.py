@@ -74,8 +74,23 @@ def _turned(value: Pair, number: int, count: int) -> Pair:
         half = ir.literal(sqrt(0.5), real.dtype)
         total, difference = scaled((_sum(imaginary, real), _sum(imaginary, -real)), half)
         return (total, difference) if 8 * number == count else (difference, -total)
-    angle = 2 * pi * number / count
-    return times(value, (ir.literal(cos(angle), real.dtype), ir.literal(-sin(angle), real.dtype)))
+    cosine, sine = cosine_and_sine(number, count)
+    return times(value, (ir.literal(cosine, real.dtype), ir.literal(-sine, real.dtype)))
+
+
+def cosine_and_sine(number: int, count: int) -> tuple[float, float]:
+    """Return cos(2 * pi * number / count) and sin(2 * pi * number / count), for up to half a turn.
+
+    Angles are taken of an eighth of the circle: further on, their own rounding is several times that of a sine.
+    """
+    octant, part = divmod(8 * number, count)
+    if octant % 2:
+        part = count - part
+    angle = pi / 4 * (part / count)
+    across, up = cos(angle), sin(angle)
+    if (octant + 1) % 4 >= 2:
+        across, up = up, across
+    return across if octant < 2 else -across, up
 
 
 def _of_odd_length(values: Sequence[Pair]) -> list[Pair]:
@@ -90,10 +105,12 @@ def _of_odd_length(values: Sequence[Pair]) -> list[Pair]:
         total = plus(total, term)
     upper, lower = [], []
     for frequency in range(1, count // 2 + 1):
-        angles = [2 * pi * (frequency * k % count) / count for k in range(1, len(sides) + 1)]
-        cosines, sines = [
-            [ir.literal(function(angle), dtype) for angle in angles] for function in (cos, sin)
-        ]
+        cosines, sines = [], []
+        for k in range(1, len(sides) + 1):
+            turn = frequency * k % count
+            cosine, sine = cosine_and_sine(min(turn, count - turn), count)
+            cosines.append(ir.literal(cosine, dtype))
+            sines.append(ir.literal(sine if 2 * turn < count else -sine, dtype))
         even = first
         for factor, term in zip(cosines, sums, strict=True):
             even = (add_product(even[0], factor, term[0]), add_product(even[1], factor, term[1]))
