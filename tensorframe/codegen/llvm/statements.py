@@ -113,7 +113,7 @@ class Statements:
         self.write(loop.body, inner)
         following = b.value(f"add nuw {kind} {index}, 1")
         again, end = b.value(f"icmp ult {kind} {following}, {stop}"), b.block
-        b.branch(again, inside, after, self._interleaved() if loop.long else "")
+        b.branch(again, inside, after, self._hint(loop))
         b.close_phi(position, (start, before), (following, end))
         b.begin(after)
         for variable in changing:
@@ -121,11 +121,13 @@ class Statements:
             b.close_phi(open_lines[variable], (first, before), (last, end))
             names[variable] = b.phi(b.type(variable.dtype), (first, before), (last, end))
 
-    def _interleaved(self) -> str:
-        """Have LLVM interleave several vectors; it would not by itself."""
-        b = self._b
-        hint = b.metadata(f'!{{!"llvm.loop.interleave.count", i32 {INTERLEAVED}}}')
-        return f", !llvm.loop {b.distinct_loop(hint)}"
+    def _hint(self, loop: ir.Loop) -> str:
+        """Have LLVM interleave several vectors, which it would not by itself, or leave a loop as it is."""
+        if not (loop.long or loop.rolled):
+            return ""
+        count = f'!{{!"llvm.loop.interleave.count", i32 {INTERLEAVED}}}'
+        hint = self._b.metadata('!{!"llvm.loop.unroll.disable"}' if loop.rolled else count)
+        return f", !llvm.loop {self._b.distinct_loop(hint)}"
 
 
 def _assigned(body: Iterable[ir.Statement]) -> list[ir.Variable]:

@@ -136,7 +136,8 @@ class _Pieces:
             ir.Set(BEGIN, self._rows.pointer(_ROW)),
             ir.Set(END, self._rows.pointer(_ROW + 1)),
         )
-        every_row = ir.Loop(_ROW, _FIRST, _STOP, (*pointers, *of_row))
+        # one branch ends each of the short loops over elements, which is foreseen better than one of several
+        every_row = ir.Loop(_ROW, _FIRST, _STOP, (*pointers, *of_row), rolled=True)
         checked: Statements = (
             *self._check(),
             *self._begin(),
@@ -169,7 +170,7 @@ class _Pieces:
         end = where(equal(unit, self._count), self._rows.rows, line)
         return (
             ir.Set(line, ZERO),
-            ir.Loop(search, ZERO, steps, (ir.Set(line, where(before, upto, line)),)),
+            ir.Loop(search, ZERO, steps, (ir.Set(line, where(before, upto, line)),), rolled=True),
             ir.Set(line, end),
         )
 
