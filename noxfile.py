@@ -85,9 +85,10 @@ def sweeps(session: nox.Session) -> None:
 
 @nox.session
 def stress(session: nox.Session) -> None:
-    """Threads that build, interrupts, forks and ends of programs, at full size: many minutes.
+    """Threads that build, interrupts, forks, ends of programs and limits of memory, at full size: many minutes.
 
-    Arguments go to pytest, for example `-- -k interrupts`. The tests have a little of it in every run.
+    Arguments go to pytest, for example `-- -k interrupts`, or `-- -k limit` for 10,000 steps within 256 MiB on each
+    device. The tests have a little of it in every run.
     """
     prepare(session, "--editable", ".[dev]")
     python(session, "-m", "pytest", "tests/stress", *session.posargs, STRESS="1")
@@ -117,7 +118,8 @@ def numpy(session: nox.Session) -> None:
 def streaming(session: nox.Session) -> None:
     """1,000 random programs under a quarter of the memory that they take: the same bits, or refused before they read.
 
-    Minutes. Arguments go to tests.streaming, for example `-- --seed 5000 --count 100`.
+    Some ten minutes. Arguments go to tests.streaming: `-- --record sweep.jsonl --minutes 4` runs a part of it, and the
+    same again goes on with the rest.
     """
     prepare(session, "--editable", ".[dev]")
     python(session, "-m", "tests.streaming", *session.posargs)

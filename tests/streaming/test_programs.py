@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.streaming.programs import OBJECTS, peaks_of, run
+from tests.streaming import __main__ as sweep
+from tests.streaming.programs import OBJECTS, Outcome, peaks_of, run
 
 # 943: a result that is shorter than what is cut ends in a tile that takes more than the others
 SEEDS = [*range(30), 943]
@@ -28,3 +29,22 @@ def test_the_peak_that_is_projected_for_random_programs_is_a_bound_and_near(tmp_
     high = {s: p for s, p in peaks.items() if p[0] > 1.3 * p[1] + OBJECTS}
     assert (low, high) == ({}, {})
     assert sum(measured > OBJECTS for _, measured in peaks.values()) > 8
+
+
+def test_a_sweep_goes_on_where_it_ended_and_begins_again_on_other_code(tmp_path, monkeypatch):
+    ran = []
+
+    def run(seed, folder):
+        ran.append(seed)
+        return Outcome(seed, refused="small", wrong="other bits" if seed == 3 else "")
+
+    monkeypatch.setattr(sweep, "run", run)
+    record = tmp_path / "sweep.jsonl"
+    assert sweep.swept(range(2), 100, record, "a") == [run(0, ""), run(1, "")]
+    ran.clear()
+    outcomes = sweep.swept(range(4), 100, record, "a")
+    assert ran == [2, 3]
+    assert sweep.report(outcomes) == 1
+    assert sweep.swept(range(4), -1, record, "a") == outcomes
+    assert sweep.swept(range(4), -1, record, "b") == []
+    assert ran == [2, 3]
