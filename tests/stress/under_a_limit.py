@@ -1,7 +1,7 @@
 """A long random program within a limit of memory: run as a program, with a device, steps, MiB, and a seed.
 
 Tensors of up to some MiB are made of others and held; what is refused has some of them dropped. Prints a line of JSON:
-the limit, the most that was taken, how many steps were refused, and how many ran.
+the limit, the most that was taken and the step that took it, how many steps were refused, and how many ran.
 """
 
 import gc
@@ -17,66 +17,59 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.errors import OutOfMemoryError
 
 LARGEST = 3 << 20  # elements
+# A few sizes, so that kernels and plans are used again: a step is memory, and not compilation.
+SIZES = [1 << 10, 5000, 70_001, 1 << 18, 777_777, 1 << 20, 2_000_003, LARGEST]
+SIDES = [30, 128, 301, 600, 900]
+# One of so many sorts, scans and matmuls is of long rows, or whole; the others are of rows of 64 elements, or of 16
+# columns: devices that are software take seconds for long ones, and memory is the same.
+LONG = 100
 
 
 def operations(draw, x):
     """Return what the next step may make of a float32 tensor."""
-    size = draw.randrange(1 << 10, LARGEST)
-    side = draw.randrange(30, 900)
+    size, side, stride = draw.choice(SIZES), draw.choice(SIDES), draw.randrange(1, 4)
+    is_long = draw.randrange(LONG) == 0
+    inner, length = (side, min(x.size, 1 << 14)) if is_long else (16, min(x.size, 64))
     flat = tfr.reshape(x, (-1,))
+    rows = tfr.reshape(flat[: x.size // length * length], (-1, length))
     repeats = -(-side * side // flat.size)
     square = tfr.reshape(tfr.tile(flat[: side * side], (repeats,))[: side * side], (side, side))
-    return [
-        lambda: tfr.random.uniform(
+    return {
+        "random": lambda: tfr.random.uniform(
             size, dtype="float32", key=tfr.random.key(size), device=x.device
         ),
-        lambda: flat * 2 + 1,
-        lambda: tfr.exp(-flat * flat) * 0.5,
-        lambda: flat + tfr.sum(flat) * 1e-6,
-        lambda: tfr.cumulative_sum(flat) * 1e-3,
-        lambda: tfr.sort(flat),
-        lambda: tfr.concat([flat[: LARGEST // 2], flat[: LARGEST // 2]]),
-        lambda: square @ square * 1e-3,
-        lambda: tfr.softmax(square, axis=1),
-        lambda: square.T + 1,
-        lambda: tfr.take(flat, tfr.argsort(flat[:5000])),
-        lambda: flat[:: draw.randrange(1, 4)],
-        lambda: tfr.where(flat > 0.5, flat, 0.25),
-        lambda: tfr.var(square, axis=0),
-    ]
+        "map": lambda: flat * 2 + 1,
+        "exp": lambda: tfr.exp(-flat * flat) * 0.5,
+        "sum": lambda: flat + tfr.sum(flat) * 1e-6,
+        "scan": lambda: tfr.cumulative_sum(rows, axis=1) * 1e-3,
+        "sort": lambda: tfr.sort(rows, axis=1),
+        "concat": lambda: tfr.concat([flat[: LARGEST // 2], flat[: LARGEST // 2]]),
+        "matmul": lambda: square[:, :inner] @ square[:inner] * 1e-3,
+        "softmax": lambda: tfr.softmax(square, axis=1),
+        "transpose": lambda: square.T + 1,
+        "take": lambda: tfr.take(flat, tfr.argsort(flat[:64])),
+        "stride": lambda: flat[::stride],
+        "where": lambda: tfr.where(flat > 0.5, flat, 0.25),
+        "variance": lambda: tfr.var(square, axis=0),
+    }
 
 
-def run(device, steps, seed):
-    """Run so many steps; return how many were refused, and how many ran."""
-    draw = random.Random(seed)
-    start = tfr.asarray(np.ones(1000, np.float32), device=device)
-    held, refused, ran = [start], 0, 0
-    for _ in range(steps):
-        choices = operations(draw, draw.choice(held))
-        try:
-            made = draw.choice(choices)().compute()
-        except OutOfMemoryError:
-            refused += 1
-            held = [start, *held[len(held) // 2 + 1 :]]
-            continue
-        ran += 1
-        held.append(made if made.dtype == np.float32 and made.size > 10 else start)
-        if draw.random() < 0.002:
-            held = [start]
-    return refused, ran
+class HostMeter:
+    """The most bytes that this process had to itself since it was read, as the system counts them."""
+
+    def read(self):
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        sizes = {line.split()[0]: line.split()[1] for line in lines if line.endswith("kB")}
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # it begins again
+        # pages of files are nobody's own: of libraries, and those that a kernel's file is mapped from
+        return (int(sizes["VmHWM:"]) - int(sizes["RssFile:"])) << 10
 
 
-def _status(name):
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    (line,) = [line for line in lines if line.startswith(name)]
-    return int(line.split()[1]) << 10
-
-
-class Meter:
+class PoolMeter:
     """The most bytes that a device was asked for at once."""
 
     def __init__(self, pool):
-        self.now = self.most = pool.statistics.in_use + pool.statistics.pooled
+        self._now = self._most = pool.statistics.in_use + pool.statistics.pooled
         queue = pool._queue
         self._sizes, self._allocate, self._release = {}, queue.allocate, queue.release
         queue.allocate, queue.release = self.allocate, self.release
@@ -84,32 +77,67 @@ class Meter:
     def allocate(self, nbytes):
         buffer = self._allocate(nbytes)
         self._sizes[id(buffer)] = nbytes
-        self.now += nbytes
-        self.most = max(self.most, self.now)
+        self._now += nbytes
+        self._most = max(self._most, self._now)
         return buffer
 
     def release(self, buffer):
-        self.now -= self._sizes.pop(id(buffer), 0)
+        self._now -= self._sizes.pop(id(buffer), 0)
         self._release(buffer)
+
+    def read(self):
+        return self._most
+
+
+class Run:
+    """A random program on a device: `most` bytes were taken, `at` a step."""
+
+    def __init__(self, device, meter):
+        self.start = tfr.asarray(np.ones(1000, np.float32), device=device)
+        self.meter = meter
+        self.refused = self.ran = self.most = 0
+        self.at = ""
+
+    def run(self, steps, seed):
+        draw, held = random.Random(seed), [self.start]
+        for number in range(steps):
+            name, make = draw.choice(list(operations(draw, draw.choice(held)).items()))
+            try:
+                made = make().compute()
+                self.ran += 1
+                held.append(made if made.dtype == np.float32 and made.size > 10 else self.start)
+                if draw.random() < 0.002:
+                    held = [self.start]
+            except OutOfMemoryError:
+                self.refused += 1
+                held = [self.start, *held[len(held) // 2 + 1 :]]
+            self._look(f"step {number}: {name}")
+
+    def _look(self, step):
+        most = self.meter.read()
+        if most > self.most:
+            self.most, self.at = most, step
 
 
 def main(device, steps, mebibytes, seed):
     """Print what came of it."""
     place = tfr.Device(device)
     tfr.config.configure(threads=2)
-    on_host = backend_of(place).budget(place).name == "cpu"
-    run(device, 60 if on_host else 2, 1)  # kernels are compiled, and libraries loaded, before
+    # Dask's threads compute in this process
+    budgeted = tfr.Device("cpu") if device == "dask" else place
+    budget = backend_of(budgeted).budget(budgeted)
+    on_host = budget.name == "cpu"
+    meter = HostMeter() if on_host else PoolMeter(backend_of(place).open_device(place).pool)
+    Run(place, meter).run(60, 1)  # kernels are compiled, and libraries loaded, before
     gc.collect()
     tfr.memory.trim()
-    meter = None if on_host else Meter(backend_of(place).open_device(place).pool)
+    meter = HostMeter() if on_host else PoolMeter(backend_of(place).open_device(place).pool)
     limit = int(mebibytes) << 20
-    tfr.memory.limit(limit, device=device)
-    if on_host:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    refused, ran = run(device, int(steps), int(seed))
-    # pages of files are nobody's own: of libraries, and those that a kernel's file is mapped from
-    most = _status("VmHWM") - _status("RssFile") if meter is None else meter.most
-    found = {"limit": limit, "most": most, "refused": refused, "ran": ran}
+    tfr.memory.limit(limit, device=budgeted)
+    meter.read()
+    run = Run(place, meter)
+    run.run(int(steps), int(seed))
+    found = {"limit": limit, "most": run.most, "at": run.at, "refused": run.refused, "ran": run.ran}
     sys.stdout.write(f"{json.dumps(found)}\n")
 
 
