@@ -89,7 +89,7 @@ def differ(one, other):
     return (bits[0] != bits[1]) & ~((one != one) & (other != other))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("op", "dtype"),
     CASES,
@@ -109,7 +109,7 @@ def test_rows_are_as_exact_as_they_say(op, dtype):
         assert found.any() != exact, [operand[found][:3] for operand in operands]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("op", "dtype"),
     [(op, dtype) for op, dtype in CASES if dtype in FLOAT and not op.conditions],

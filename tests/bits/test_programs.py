@@ -36,6 +36,7 @@ def test_bits_depend_on_the_program_alone(program, device):
     assert list(violations(program, device)) == []
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", [name for name in ("opencl", "wgpu", "cuda") if name in HERE])
 @pytest.mark.parametrize("program", FEW, ids=lambda one: one.name)
 def test_bits_depend_on_the_program_alone_on_devices(program, device):

@@ -97,7 +97,7 @@ def cases(name, dtype):
     return x, nearest, np.array(rest), spacing
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @on_devices
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", EXACT)

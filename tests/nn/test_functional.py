@@ -66,7 +66,7 @@ def test_values_in_other_dtypes(name, dtype):
     check_values(name, "cpu", np.dtype(dtype), 2e-5 if dtype == "float32" else 2e-2)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @ALL
 @on_every_device
 def test_values_on_devices(name, device):
