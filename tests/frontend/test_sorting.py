@@ -104,6 +104,24 @@ def test_topk_names_the_size_it_exceeds():
         tfr.topk(tfr.asarray([1, 2, 3]), 4)
 
 
+@pytest.mark.parametrize("shape", [(5000,), (3, 2500), (2500, 2)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_partition_of_long_lines_finds_neighbours_and_the_last_element(shape, dtype):
+    chance = np.random.default_rng(7)
+    array = (chance.standard_normal(shape) * 100).astype(dtype)
+    if dtype is np.float32:
+        array[chance.random(shape) < 0.01] = np.nan
+    axis = int(np.argmax(shape))
+    size = shape[axis]
+    kth = (size // 2 - 1, size // 2, size - 1)
+    ordered = tfr.partition(tfr.asarray(array), kth, axis=axis).numpy()
+    expected = np.sort(array, axis=axis)
+    np.testing.assert_array_equal(ordered.take(kth, axis), expected.take(kth, axis))
+    np.testing.assert_array_equal(np.sort(ordered, axis=axis), expected)
+    lower = ordered.take(range(size // 2 - 1), axis)
+    assert np.all(lower <= expected.take([size // 2 - 1], axis))
+
+
 @settings(deadline=None, max_examples=50)
 @given(SOME, st.data())
 def test_partition_puts_elements_where_sorting_would(array, data):

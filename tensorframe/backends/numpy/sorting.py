@@ -16,6 +16,8 @@ Array = Any
 _LONG = 512
 # elements per place asked for up to which a line is sorted in less time than its places are selected
 _SHORT = 10
+# elements from which it takes less time to find maxima and exchange them than to select them
+_FOR_MAXIMUM = 2048
 
 
 def _comparable(x: Array) -> Array:
@@ -102,15 +104,26 @@ def _select(lines: Array, places: list[int]) -> None:
     """Put the elements of ascending places where sorting would, and smaller ones before each, larger ones behind.
 
     NumPy selects one element of a line with vector instructions, several with scalar ones, five times as slowly. So
-    the middle place comes first, and those on its sides are looked for there alone.
+    the middle place comes first, and those on its sides are looked for there alone: the last of a side is its maximum.
     """
     if not places:
         return
     middle = len(places) // 2
     place = places[middle]
-    lines.partition(place, axis=-1)
+    if place == lines.shape[-1] - 1 and lines.size >= _FOR_MAXIMUM:
+        _put_maximum_last(lines)
+    else:
+        lines.partition(place, axis=-1)
     _select(lines[..., :place], places[:middle])
     _select(lines[..., place + 1 :], [following - place - 1 for following in places[middle + 1 :]])
+
+
+def _put_maximum_last(lines: Array) -> None:
+    """Have the largest elements, which NaN is, change places with the last ones."""
+    where = np.expand_dims(lines.argmax(axis=-1), -1)
+    largest = np.take_along_axis(lines, where, -1)
+    np.put_along_axis(lines, where, lines[..., -1:].copy(), -1)
+    lines[..., -1:] = largest
 
 
 @spells("select")
