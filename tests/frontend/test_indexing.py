@@ -151,6 +151,17 @@ def test_masks_of_any_leading_axes_select(mask, data):
         np.testing.assert_array_equal(y.numpy(), expected)
 
 
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.97, 1])
+def test_masks_of_many_elements_select_whatever_their_share(share):
+    chance = np.random.default_rng(5)
+    array = chance.integers(0, 100, (60, 70)).astype(np.int16)
+    mask = chance.random(array.shape) < share
+    x = tensor(array)
+    np.testing.assert_array_equal(x[tensor(mask)].numpy(), array[mask])
+    np.testing.assert_array_equal(x.T[tensor(mask).T].numpy(), array.T[mask.T])
+    np.testing.assert_array_equal(x[tensor(mask[:, 0])].numpy(), array[mask[:, 0]])
+
+
 def test_zero_dimensional_masks_add_an_axis():
     x = tensor([1, 2, 3])
     assert x[True].shape == (1, 3)

@@ -39,6 +39,8 @@ from tensorframe.site import recording_site
 
 # Bytes of a tensor up to which a mask selects in one thread, and what is selected is no matter of memory limits.
 _SELECTED_AT_ONCE = 1 << 24
+# Elements of a mask from which positions are worth a second call.
+_BY_POSITIONS = 1024
 
 
 def getitem(tensor: Tensor, key: Any) -> Tensor:
@@ -132,8 +134,26 @@ def _masked(node: Node, mask: Node) -> Tensor | None:
     array, holds = node.storage.handle, mask.storage.handle
     if type(array) is not np.ndarray or type(holds) is not np.ndarray:
         return None
-    chosen = array[holds]
+    chosen = _selected(array, holds)
     return viewed(chosen, chosen.shape, node)
+
+
+def _selected(array: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the elements where a mask holds.
+
+    NumPy goes through a mask by runs, and mispredicts where each of them ends: half of random elements are selected in
+    a quarter of the time by their positions, nearly all in half of it by runs.
+    """
+    size = mask.size
+    if (
+        size < _BY_POSITIONS
+        or mask.shape != array.shape
+        or not (mask.flags.c_contiguous and array.flags.c_contiguous)
+        or np.count_nonzero(mask) > size - size // 16
+    ):
+        return array[mask]  # type: ignore[no-any-return]
+    selected: np.ndarray[Any, Any] = array.ravel().compress(mask.ravel())
+    return selected
 
 
 def _leading(node: Node, key: slice) -> Tensor | None:
