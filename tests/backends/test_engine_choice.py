@@ -155,6 +155,23 @@ def test_a_kernel_takes_the_place_of_a_formula_with_the_same_bits(monkeypatch):
     assert len(made) == 1
 
 
+def test_the_kernel_of_a_long_formula_comes_sooner_where_llvm_is_loaded(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        "tensorframe.backends.llvm.ufunc.ufunc", lambda *kind: made.append(kind) or ufunc(*kind)
+    )
+    x = np.linspace(0.5, 2.0, 50, dtype=np.float32)
+    monkeypatch.setattr("tensorframe.backends.cpu.functions.is_loaded", lambda: False)
+    functions = CpuFunctions(FLOAT)
+    results = {functions[find("pow")](x, x).tobytes() for _ in range(8)}
+    assert not made
+    monkeypatch.setattr("tensorframe.backends.cpu.functions.is_loaded", lambda: True)
+    functions = CpuFunctions(FLOAT)
+    results |= {functions[find("pow")](x, x).tobytes() for _ in range(8)}
+    assert len(made) == 1
+    assert len(results) == 1
+
+
 def test_what_has_no_way_in_numpy_is_compiled_at_once():
     functions = CpuFunctions(ANY)
     x = np.array([1 + 2j, 3 - 4j], np.complex64)

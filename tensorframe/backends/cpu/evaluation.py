@@ -16,6 +16,7 @@ from tensorframe.graph.op import Op
 from tensorframe.kernel.ir import Apply, Expr, Literal, argument
 from tensorframe.kernel.ir.interpret import FUNCTIONS
 from tensorframe.kernel.ir.multiply_add import is_in_range, multiply_add
+from tensorframe.kernel.ir.walk import in_order
 from tensorframe.kernel.math.scalars import element
 
 Array = Any
@@ -29,32 +30,40 @@ class NotEvaluatedError(Exception):
     """NumPy has no way to the bits that a kernel gives."""
 
 
-def evaluator(
-    op: Op, attrs: tuple[Any, ...], operands: Sequence[DType], result: DType
-) -> Callable[..., Array]:
-    """Return a function of operands that broadcast, which gives the result of an elementwise op on these dtypes.
+class Evaluator:
+    """A function of operands that broadcast, which gives the result of an elementwise op on some dtypes.
 
-    It raises NotEvaluatedError where NumPy cannot tell the result.
+    It raises NotEvaluatedError where NumPy cannot tell the result. `operations` are those of its formula, each of which
+    is a call of NumPy's.
     """
-    if op.compiled is not None or not COMPLEX.isdisjoint((*operands, result)):
-        return _never
-    places = [argument(f"x{index}", dtype) for index, dtype in enumerate(operands)]
-    root = element(op, attrs, places, result)
 
-    def evaluated(*arrays: Array) -> Array:
+    __slots__ = ("_operands", "_root", "operations")
+
+    def __init__(self, root: Expr | None, operands: Sequence[Expr]) -> None:
+        self._root, self._operands = root, operands
+        self.operations = 0 if root is None else len(in_order([root], ()))
+
+    def __call__(self, *arrays: Array) -> Array:
+        """Return the result for these operands."""
+        if self._root is None:
+            raise NotEvaluatedError
         shape = arrays[0].shape
         if any(array.shape != shape for array in arrays):
             arrays = np.broadcast_arrays(*arrays)
             shape = arrays[0].shape
-        value = _value(root, dict(zip(places, arrays, strict=True)))
+        value = _value(self._root, dict(zip(self._operands, arrays, strict=True)))
         # what broadcasts, or is an operand, becomes memory of its own
         return np.array(value if value.shape == shape else np.broadcast_to(value, shape))[()]
 
-    return evaluated
 
-
-def _never(*_: Array) -> Array:
-    raise NotEvaluatedError
+def evaluator(
+    op: Op, attrs: tuple[Any, ...], operands: Sequence[DType], result: DType
+) -> Evaluator:
+    """Return the evaluator of an elementwise op on these dtypes."""
+    places = [argument(f"x{index}", dtype) for index, dtype in enumerate(operands)]
+    if op.compiled is not None or not COMPLEX.isdisjoint((*operands, result)):
+        return Evaluator(None, places)
+    return Evaluator(element(op, attrs, places, result), places)
 
 
 def _value(root: Expr, known: dict[Expr, Array]) -> Array:

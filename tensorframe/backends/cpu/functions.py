@@ -12,6 +12,7 @@ from tensorframe.backends.cpu.choice import SLOW, GradualFunction
 from tensorframe.backends.llvm.engine import (
     compiled_convolution,
     compiled_product,
+    is_loaded,
     missing,
     quantized_kernels,
     small_kernels,
@@ -32,9 +33,9 @@ from tensorframe.ops.sparse import SPARSE
 
 Array = Any
 
-# How often the formula of an op is evaluated on a dtype before its kernel is compiled, which takes as long as 20 times,
-# and the first one of a process as 200.
-_EVALUATIONS = 16
+# How often the formula of an op is evaluated on a dtype before LLVM is loaded for its kernel; where that is loaded, how
+# many operations of the formula are: to make a kernel takes as long as these, and the first one of a process ten times.
+_EVALUATIONS, _OPERATIONS = 16, 400
 
 
 class NeedsPlanError(Exception):
@@ -262,15 +263,16 @@ def _beginning(
     """Return a function that evaluates the formula of an op some times, and then has the op's kernel take its place."""
     from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluator  # imports formulas
 
-    op, left = known.op, _EVALUATIONS
+    op, times = known.op, 0
     arity = len(operands)
     evaluated = evaluator(op, attrs, operands, result)
+    enough = min(_EVALUATIONS, _OPERATIONS // max(evaluated.operations, 1))
 
     def run(*values: Array) -> Array:
-        nonlocal left
-        left -= 1
+        nonlocal times
+        times += 1
         # where LLVM does not load nothing ever takes its place, so that results stay the same
-        if left >= 0 or unusable() is not None:
+        if times <= (enough if is_loaded() else _EVALUATIONS) or unusable() is not None:
             try:
                 return evaluated(*values[:arity])
             except NotEvaluatedError:

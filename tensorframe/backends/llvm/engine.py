@@ -80,6 +80,11 @@ def unusable() -> str | None:
     return f"llvmlite does not load: {loading.reason}" if isinstance(loading, Failure) else None
 
 
+def is_loaded() -> bool:
+    """Whether this process loaded LLVM, or tried to."""
+    return unusable.cache_info().currsize > 0
+
+
 _COMPUTING = frozenset({Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.GATHER})
 
 
