@@ -60,7 +60,7 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         admit_small(pending[0])
     if len(pending) == 1 and single is not None and run_few(pending[0], config.get()):
         return
-    if single is not None and run_small(pending, config.get(), alone=_alone):
+    if single is not None and run_small(pending, config.get(), alone=_alone, planned=evaluate):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return
@@ -71,6 +71,12 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         read(pending)
     if early_readers and not (pending := [root for root in pending if root.storage is None]):
         return
+    if single is not None:
+        from tensorframe.runtime.small_parts import run_small_parts  # loaded by the first plan
+
+        run_small_parts(pending, config.get(), _alone)
+        if not (pending := [root for root in pending if root.storage is None]):
+            return
     keeps = True
     request = capture(pending)
     if len(request.wanted) > len(pending) and (moves := request.held_moves()):

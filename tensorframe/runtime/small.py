@@ -1,4 +1,8 @@
-"""The small path: graphs too small to be worth a plan run op by op at once, by functions of their device."""
+"""The small path: graphs too small to be worth a plan run op by op at once, by functions of their device.
+
+Where many small nodes are made of few results of large ones, such as a sum of millions, these get a plan, and what is
+made of them runs op by op.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,8 @@ from tensorframe.runtime.leaves import leaf_handle, numbers, stored
 
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
 _FEW = 8
+# Small nodes for each result of large ones from which these get a plan of their own: below, all is one.
+_MANY = 16
 # How many casts are kept while a graph runs: of what a loop casts in each round there is little.
 _CASTS_KEPT = 16
 
@@ -54,6 +60,8 @@ def _numpys(device: Device) -> Any:
 
 # what computes a node of one operand, given that operand's array, or None if it does not
 Alone = Callable[[Node, Any], Any]
+# what computes nodes by a plan
+Planned = Callable[[Sequence[Node]], None]
 
 
 def _never(_node: Node, _array: Any) -> Any:
@@ -66,12 +74,13 @@ def run_small(
     *,
     at_the_end: bool = False,
     alone: Alone = _never,
+    planned: Planned | None = None,
 ) -> bool:
     """Compute `roots` if everything they need is small and on the host; else do nothing and return False.
 
     Views are as small as can be, whatever their shape: no byte moves. `at_the_end` of the interpreter nothing can be
     imported or compiled, and NumPy's functions are all there is. `alone` is called first for whatever is costly: a
-    program may be sooner done than several calls of NumPy's.
+    program may be sooner done than several calls of NumPy's. `planned` computes what is small and made of large nodes.
     """
     if options.check_nan:
         return False  # a plan names the line
@@ -80,11 +89,18 @@ def run_small(
         if prod(root.shape) > options.small_size and not root.op.alias:
             return False
     values: dict[Node, Any] = {}
-    graph = _small_graph(roots, values, options, choose)
+    large: list[Node] | None = None if planned is None or recordings else []
+    graph = _small_graph(roots, values, options, choose, large)
     if graph is None:
         return False
     order, uses, functions = graph
     del graph
+    if large:
+        assert planned is not None
+        if len(order) < _MANY * len(large):
+            return False
+        planned(large)
+        values.update([(node, leaf_handle(node)) for node in large])
     order.sort(key=by_serial)
     try:
         if len(order) <= _FEW:
@@ -193,10 +209,12 @@ def _small_graph(
     values: dict[Node, Any],
     options: Options,
     choose: Callable[[Device], Any],
+    large: list[Node] | None,
 ) -> tuple[list[Node], dict[Node, int], Any] | None:
     """Return the nodes to compute for `roots`, how often each node is an input of these, and what computes them.
 
-    None if they are many, large or elsewhere. What is computed already is put in `values`.
+    None if they are many, large or elsewhere. What is computed already is put in `values`, and results of large nodes
+    in `large`, if that is a list.
     """
     device, limit, most = None, options.small_size, options.small_nodes
     small: set[Shape] = set()
@@ -225,9 +243,12 @@ def _small_graph(
         if node.op.costly:
             if functions.needs_plan(node.op, inputs[0].dtype if inputs else dtype):
                 return None
-            for source in inputs:
-                if source.shape not in small and prod(source.shape) > limit:
-                    return None  # a sum of millions has a small result
+            # a sum of millions has a small result
+            if any(s.shape not in small and prod(s.shape) > limit for s in inputs):
+                if large is None or node in roots:
+                    return None
+                large.append(node)
+                continue
         for source in inputs:
             count = uses.get(source)
             if count is not None:
@@ -246,4 +267,7 @@ def _small_graph(
                     is_complex |= dtype.kind == "c"
     if len(nodes) > most:
         return None
+    if large:
+        apart = set(large)
+        nodes = [node for node in nodes if node not in apart]
     return nodes, uses, functions.for_complex if is_complex else functions

@@ -16,6 +16,18 @@ def plans_run(compute):
     return started.count(Moment.PLAN_STARTED)
 
 
+def steps_run(compute):
+    """Return how many steps each plan has that runs."""
+    steps = []
+    with listen(
+        lambda event: (
+            steps.append(len(event.plan.steps)) if event.moment is Moment.PLAN_STARTED else None
+        )
+    ):
+        compute()
+    return steps
+
+
 @pytest.fixture
 def large():
     return tfr.asarray(np.ones((300, 40), np.float32)).compute()
@@ -116,3 +128,50 @@ def test_numbers_that_views_show_are_nobodys_to_write():
     row[0] = 7
     np.testing.assert_array_equal(row.numpy(), [7, 3, 3, 3])
     np.testing.assert_array_equal((tfr.asarray(np.ones(1)) * 3).numpy(), [3])
+
+
+def turned(values, times):
+    """Return small values after so many small operations."""
+    for turn in range(times):
+        values = tfr.roll(values, turn) - values * 0.5
+    return values
+
+
+def test_many_small_operations_on_the_sum_of_a_large_tensor_run_after_the_plan_of_that_sum(large):
+    sums = tfr.sum(large, axis=0)
+    result = turned(sums / tfr.sum(sums), 20)
+    assert steps_run(result.compute) == [1]
+    expected = turned(tfr.asarray(sums.numpy() / sums.numpy().sum()), 20)
+    np.testing.assert_array_equal(result.numpy(), expected.numpy())
+
+
+def test_few_small_operations_are_part_of_the_plan(large):
+    total = tfr.sum(large, axis=0)
+    assert plans_run((total * 2 + 1).compute) == 1
+
+
+def test_small_products_run_before_the_plan_of_large_ones_that_need_them(large):
+    def filtered(start):
+        gain, result = start, large
+        for turn in range(20):
+            gain = gain @ start / tfr.linalg.norm(gain)
+            result = result @ gain + turn
+        return result, gain
+
+    start = tfr.asarray(np.eye(40, dtype=np.float32) * 0.5 + 0.01)
+    result, gain = filtered(start)
+    planned, _ = filtered(start)
+    (steps,) = steps_run(result.compute)
+    assert steps <= 40  # of products of large matrices, and what is added to them
+    assert gain.is_computed
+    with tfr.config.override(small_size=0):
+        np.testing.assert_allclose(planned.numpy(), result.numpy(), rtol=1e-5)
+
+
+def test_few_small_products_are_part_of_the_plan(large):
+    small = tfr.asarray(np.eye(40, dtype=np.float32))
+    result = large
+    for _ in range(5):
+        small = small @ small
+        result = tfr.sin(result @ small) * 2 + tfr.cos(result) * tfr.sin(result) + tfr.exp(result)
+    assert len(steps_run(result.compute)) == 1
