@@ -243,8 +243,11 @@ def _small_graph(
         if node.op.costly:
             if functions.needs_plan(node.op, inputs[0].dtype if inputs else dtype):
                 return None
-            # a sum of millions has a small result
-            if any(s.shape not in small and prod(s.shape) > limit for s in inputs):
+            is_reduced = False
+            for source in inputs:
+                if source.shape not in small and prod(source.shape) > limit:
+                    is_reduced = True  # a sum of millions has a small result
+            if is_reduced:
                 if large is None or node in roots:
                     return None
                 large.append(node)

@@ -128,6 +128,19 @@ def test_blas_has_one_thread_in_a_product_and_its_own_afterwards() -> None:
     assert blas_threads() == before
 
 
+@pytest.mark.parametrize("rows", [20_000, 50_001])
+def test_tall_narrow_products_leave_the_setting_of_blas_alone(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y, out = stack(rows, 4), stack(4, 5, seed=1), np.empty((rows, 5), np.float32)
+    shared: list[int] = []
+    monkeypatch.setattr(blas, "_set_threads", lambda *_: shared.append(1))
+    np.testing.assert_allclose(matmul(x, y), x.astype(np.float64) @ y, rtol=1e-4, atol=1e-6)
+    assert Product(x, y).array(out) is out
+    np.testing.assert_array_equal(out, matmul(x, y))
+    assert not shared
+
+
 def peak_of(x: np.ndarray, y: np.ndarray) -> int:
     matmul(x, y)
     tracemalloc.start()

@@ -30,6 +30,8 @@ Store = Callable[[Index, Array], None]
 IN_BLAS = frozenset((FLOAT | COMPLEX) - NARROW)
 # A matrix of fewer rows than this is copied, if then all rows of a stack are one matrix.
 _FEW_ROWS = 64
+# Rows of pieces that are worth a call each.
+_TALL = 1024
 # Multiplications of a block that takes some 50 ms.
 LONG = 1 << 30
 
@@ -118,6 +120,11 @@ class Product:
             return self._in_parts(out)
         if out is None:
             out = host_pool.empty(self.shape, self.dtype)
+        pieces = self._pieces()
+        if pieces:
+            for piece in pieces:
+                np.matmul(self._x[piece], self._y, out=out[piece])
+            return out
 
         def work(mine: Iterator[Index]) -> None:
             for index in mine:
@@ -125,6 +132,22 @@ class Product:
 
         self._share_out(self.blocks, work)
         return out
+
+    def _pieces(self) -> list[slice]:
+        """Return rows of which OpenBLAS multiplies so few in one thread by itself; none where that is not all to do.
+
+        To have it take one thread, and to share out one block, takes as long as to multiply a tall and narrow matrix.
+        """
+        rows, columns = self.shape[-2:]
+        tall = blas.ONE_THREAD_ANYWAY // max(self._x.shape[-1] * columns, 1)
+        if (
+            len(self.shape) != 2
+            or len(self.blocks) > 1
+            or tall < _TALL
+            or self.dtype not in IN_BLAS
+        ):
+            return []
+        return [slice(start, start + tall) for start in range(0, rows, tall)]
 
     def matmuls(self, out: Array) -> list[Matmul]:
         """Return the products of whole matrices that are written to `out`: all of it, unless it is `in_parts`."""
