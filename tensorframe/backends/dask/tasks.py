@@ -19,6 +19,7 @@ from tensorframe import config
 from tensorframe.backends.base import Program
 from tensorframe.backends.dask.blocks import Restricted, restricted
 from tensorframe.backends.dask.grids import Span
+from tensorframe.backends.dask.windows import joined, shown, windows
 from tensorframe.backends.numpy.blas import one_thread
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.graph.device import CPU
@@ -169,16 +170,6 @@ class WholeCall:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def joined(blocks: Iterator[Any], grid: Sequence[int]) -> Any:
-    """Return the array that blocks in C order are of."""
-    if not grid or all(count == 1 for count in grid):
-        return next(blocks)
-    count = grid[0]
-    inner = grid[1:]
-    parts = [joined(blocks, inner) if inner else next(blocks) for _ in range(count)]
-    return parts[0] if count == 1 else np.concatenate(parts, axis=-len(grid))
-
-
 def owned(result: Any) -> Any:
     """Return a result as a block: an array that keeps no larger one alive, or a tuple of such."""
     if type(result) is tuple:
@@ -246,32 +237,13 @@ class BlockCall:
         self, made: Restricted, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any]
     ) -> list[Any]:
         """Return the inputs of a region that makes a block."""
-        given = self._given(spans, iter(parts))
+        arrays = [number for number in range(len(self.region.inputs)) if number not in self.numbers]
+        given = windows(dict(zip(arrays, spans, strict=True)), made.inputs, iter(parts))
         inputs = [
             shown(*given[number], needed) if number in given else self.numbers[number]
             for number, needed in made.inputs
         ]
         return [*inputs, *[counted(entry, interval) for entry, (interval,) in made.ranges]]
-
-    def _given(
-        self, spans: tuple[tuple[Span, ...], ...], parts: Iterator[Any]
-    ) -> dict[int, tuple[Any, tuple[int, ...]]]:
-        """Return what blocks of an input are together, and where that begins, by its number."""
-        arrays = [number for number in range(len(self.region.inputs)) if number not in self.numbers]
-        given = {}
-        for number, own in zip(arrays, spans, strict=True):
-            counts = tuple([span.number for span in own])
-            if 0 not in counts:
-                given[number] = joined(parts, counts), tuple([span.origin for span in own])
-        return given
-
-
-def shown(array: Any, origin: tuple[int, ...], block: Block) -> Any:
-    """Return a block out of an array that begins at `origin` of another one."""
-    slices = tuple(
-        [slice(low - start, high - start) for (low, high), start in zip(block, origin, strict=True)]
-    )
-    return array[slices] if slices else array
 
 
 def counted(entry: RegionOp, interval: tuple[int, int]) -> Any:
