@@ -154,6 +154,22 @@ def byte_count(nbytes: int) -> int:
     return count
 
 
+class Clock(Protocol):
+    """Counts while it is entered how long a device works on what one thread gives it: a lap for each step."""
+
+    def __enter__(self) -> Clock:
+        """Begin."""
+
+    def __exit__(self, *_: object) -> None:
+        """Count no longer."""
+
+    def lap(self) -> None:
+        """Note that a step is done."""
+
+    def laps(self) -> list[int | None]:
+        """Return the nanoseconds of each lap; None where nothing was counted."""
+
+
 class LaunchGraph(Protocol):
     """The launches of a plan, which a device takes all at once."""
 
@@ -371,6 +387,10 @@ class Backend(ABC):
 
         `run` takes handles and returns those of results; it may be called several times.
         """
+        return None
+
+    def clock(self, device: Device) -> Clock | None:
+        """Return what counts the device's own time of steps, for profiles; None where it says nothing of it."""
         return None
 
     def synchronize(self, device: Device) -> None:

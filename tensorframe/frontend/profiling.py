@@ -151,9 +151,12 @@ class Profile(Page):
         yield self._headline()
         yield table([("", *row) for row in time_rows(self.summary)], right={2, 3})
         if records:
-            rows = [HEADINGS, *[cells(record) for record in records[:_ROWS]]]
+            shown = records[:_ROWS]
+            rows = [HEADINGS, *[cells(record) for record in shown]]
+            if all(record.device_seconds is None for record in shown):
+                rows = [(*row[:_ON_DEVICE], *row[_ON_DEVICE + 1 :]) for row in rows]
             yield ""
-            yield table(rows, right=NUMBERS)
+            yield table(rows, right=range(_FIRST_NUMBER, len(rows[0])))
         if len(records) > _ROWS:
             yield f"and {len(records) - _ROWS} more in .records"
         if made:
@@ -196,16 +199,19 @@ HEADINGS = (
     "calls",
     "total",
     "mean",
+    "on device",
     "min",
     "GB/s",
     "GFLOP/s",
     "limit",
 )
-NUMBERS = frozenset(range(4, 11))
+_FIRST_NUMBER = HEADINGS.index("calls")
+_ON_DEVICE = HEADINGS.index("on device")
 
 
 def cells(record: Record) -> tuple[str, ...]:
     """Return the cells of a record under `HEADINGS`."""
+    on_device = record.device_seconds
     rate, flops, share = record.bytes_per_second, record.flops_per_second, record.share_of_limit
     return (
         shorten(record.name, _WIDEST),
@@ -213,7 +219,9 @@ def cells(record: Record) -> tuple[str, ...]:
         record.device,
         record.line,
         f"{record.calls:,}",
-        *[human_seconds(seconds) for seconds in (record.seconds, record.mean, record.fastest)],
+        *[human_seconds(seconds) for seconds in (record.seconds, record.mean)],
+        "" if on_device is None else human_seconds(on_device / record.calls),
+        human_seconds(record.fastest),
         "" if rate is None else f"{rate / 1e9:.3g}",
         "" if flops is None else f"{flops / 1e9:.3g}",
         "" if share is None else f"{share:.0%}",

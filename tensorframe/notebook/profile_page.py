@@ -145,7 +145,7 @@ def _row(record: Record, seconds: float, *, with_limits: bool) -> str:
         f"{record.calls:,}",
         time_text(record.seconds),
         f'<span class="soft">{share_text(share)}</span>',
-        time_text(record.mean),
+        _mean(record),
         time_text(record.fastest),
         _billions(record.bytes_per_second),
         _billions(record.flops_per_second),
@@ -154,6 +154,14 @@ def _row(record: Record, seconds: float, *, with_limits: bool) -> str:
     first = f"<tr>{words(name, dot(colour) + place)}{numbers(*figures)}</tr>"
     across = f'colspan="{2 + len(figures)}" style="text-align:left"'
     return f'{first}<tr class="line"><td {across}>{_line(record)}</td></tr>'
+
+
+def _mean(record: Record) -> str:
+    """Return the mean time of a call, and how much of it the device itself has counted."""
+    if record.device_seconds is None:
+        return time_text(record.mean)
+    counted = time_text(record.device_seconds / record.calls)
+    return f'{time_text(record.mean)}<br><span class="soft">{counted} on device</span>'
 
 
 def _line(record: Record) -> str:

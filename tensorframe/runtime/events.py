@@ -67,6 +67,9 @@ class Collector(Protocol):
     ) -> None:
         """Take a run of a plan."""
 
+    def device_times(self, times: Sequence[int | None], thread: int, /) -> None:
+        """Take what devices have counted for the steps of a run that is told next."""
+
     def small_run(self, last: Node, stamps: Sequence[int], thread: int, /) -> None:
         """Take a run of a small graph."""
 
@@ -76,6 +79,12 @@ def tell_run(source: Source, plan: Plan, sites: Sequence[Site | None], stamps: l
     stamps.append(perf_counter_ns())
     for collector in spans.collectors:
         collector.run(source, plan, sites, stamps, get_ident())
+
+
+def tell_device_times(times: Sequence[int | None]) -> None:
+    """Tell collectors what devices counted for the steps of the run that is told next, in nanoseconds."""
+    for collector in spans.collectors:
+        collector.device_times(times, get_ident())
 
 
 def tell_small(last: Node, stamps: list[int]) -> None:

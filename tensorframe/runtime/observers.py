@@ -8,7 +8,9 @@ of observers, and where there are none it walks over the steps themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack
 from functools import partial
+from itertools import repeat
 from time import perf_counter, perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -19,7 +21,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime import events
-from tensorframe.runtime.events import Moment, tell
+from tensorframe.runtime.events import Moment, tell, tell_device_times
 from tensorframe.runtime.pace import paced
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.under_way import Compute
@@ -113,13 +115,27 @@ def stamped(stamps: list[int], actions: Iterable[Action]) -> Actions:
 
 
 def waited(stamps: list[int], plan: Plan, actions: Iterable[Action]) -> Actions:
-    """Do what `stamped` does, on devices that work on their own: each step's work is waited for."""
-    waits = [partial(backend_of(step.device).synchronize, step.device) for step in plan.steps]
-    stamps.append(perf_counter_ns())
-    for action, wait in zip(actions, waits, strict=True):
-        yield action
-        wait()
+    """Do what `stamped` does, on devices that work on their own: each step's work is waited for.
+
+    Afterwards collectors are told what devices themselves have counted for their steps.
+    """
+    devices = [step.device for step in plan.steps]
+    waits = [partial(backend_of(device).synchronize, device) for device in devices]
+    clocks = {device: backend_of(device).clock(device) for device in dict.fromkeys(devices)}
+    with ExitStack() as stack:
+        for entered in filter(None, clocks.values()):
+            stack.enter_context(entered)
         stamps.append(perf_counter_ns())
+        for action, device, wait in zip(actions, devices, waits, strict=True):
+            yield action
+            wait()
+            stamps.append(perf_counter_ns())
+            if (clock := clocks[device]) is not None:
+                clock.lap()
+        nothing = repeat(None)
+        counted = {device: iter(clock.laps()) for device, clock in clocks.items() if clock}
+    if counted:
+        tell_device_times([next(counted.get(device, nothing)) for device in devices])
 
 
 def shown(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:

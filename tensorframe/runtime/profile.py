@@ -63,6 +63,7 @@ class Collection:
         self.cut: int | None = None  # the beginning of the first of these
         self._room = limit
         self._lock = new_reentrant_lock()
+        self._device_times: dict[int, Sequence[int | None]] = {}  # of the run that ends next
         self._latest: dict[tuple[int, int], PlanTally] = {}
         self._small: dict[tuple[int, int, int, int, int], SmallTally] = {}
         self._watch: Watch | None = None
@@ -103,6 +104,8 @@ class Collection:
         tally = self._latest.get((id(plan), thread))
         if tally is None or (tally.sites is not sites and tally.sites != sites):
             tally = self._tally(source, plan, sites, thread)
+        if self._device_times:
+            tally.add_device_times(self._device_times.pop(thread, ()))
         open_spans = tally.thread.open_spans
         if len(stamps) != tally.length or (open_spans and open_spans[-1].began >= stamps[0]):
             self._add_closely(tally, stamps)
@@ -110,6 +113,10 @@ class Collection:
         tally.waiting.extend(stamps)
         if len(tally.waiting) >= _WAITING:
             self._add_up(tally)
+
+    def device_times(self, times: Sequence[int | None], thread: int, /) -> None:
+        """Take what devices have counted for the steps of a run that is told next."""
+        self._device_times[thread] = times
 
     def small_run(self, last: Node, stamps: Sequence[int], thread: int, /) -> None:
         """Take a run of a small graph."""

@@ -39,6 +39,9 @@ class Record:
     """All calls together."""
     fastest: float
     slowest: float
+    device_seconds: float | None = None
+    """What the device itself counted for the kernels of all calls, by events of OpenCL and CUDA and timestamps of
+    WebGPU: the rest of `seconds` is launching and waiting. None where it did not, as for NVIDIA's libraries."""
     bytes_read: float = 0
     bytes_written: float = 0
     flops: float = 0.0
@@ -179,7 +182,9 @@ def _every(collection: Collection) -> Iterator[Record]:
 def _record(kind: str, name: str, device: str, tally: Tally) -> Record:
     line, source = line_of(tally.site)
     times = (tally.total * 1e-9, tally.fastest * 1e-9, tally.slowest * 1e-9)
-    return Record(kind, name, device, line, source, tally.calls, *times)
+    is_counted = tally.counted == tally.calls > 0
+    on_device = tally.on_device * 1e-9 if is_counted else None
+    return Record(kind, name, device, line, source, tally.calls, *times, on_device)
 
 
 def _of_step(plan: Plan, step: Step, tally: Tally) -> Record:
@@ -195,12 +200,14 @@ def _of_step(plan: Plan, step: Step, tally: Tally) -> Record:
 
 
 def _joined(record: Record, other: Record) -> Record:
+    mine, theirs = record.device_seconds, other.device_seconds
     return replace(
         record,
         calls=record.calls + other.calls,
         seconds=record.seconds + other.seconds,
         fastest=min(record.fastest, other.fastest),
         slowest=max(record.slowest, other.slowest),
+        device_seconds=None if mine is None or theirs is None else mine + theirs,
     )
 
 

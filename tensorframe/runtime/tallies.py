@@ -75,7 +75,7 @@ class ThreadTime:
 class Tally:
     """Calls of one thing; times are nanoseconds."""
 
-    __slots__ = ("calls", "fastest", "nbytes", "site", "slowest", "total")
+    __slots__ = ("calls", "counted", "fastest", "nbytes", "on_device", "site", "slowest", "total")
 
     def __init__(self, site: Site | None = None) -> None:
         self.site = site
@@ -83,6 +83,8 @@ class Tally:
         self.total = 0
         self.fastest = 0
         self.slowest = 0
+        self.counted = 0  # calls of which the device has counted the time
+        self.on_device = 0
         self.nbytes = 0  # of copies that no plan knows of
 
     def add(self, total: int, calls: int = 1, fastest: int = -1, slowest: int = -1) -> None:
@@ -180,6 +182,13 @@ class PlanTally(Log):
         self.around += gaps[0] + sum(gaps[1 + done :])
         self._latest = gaps[1 : 1 + done]
         return [place - 1 if place <= min(done + 1, len(self.steps)) else -1 for place in places]
+
+    def add_device_times(self, times: Sequence[int | None]) -> None:
+        """Add what devices have counted for the steps of a run."""
+        for tally, time in zip(self.steps, times, strict=False):
+            if time is not None:
+                tally.counted += 1
+                tally.on_device += time
 
     def remember(self) -> None:
         """Keep the times of the last run in the plan, where `explain` shows them."""

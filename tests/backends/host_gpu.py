@@ -363,6 +363,7 @@ class HostArrays:
             Stream=HostStream,
             Event=HostEvent,
             Memory=HostMemory,
+            get_elapsed_time=lambda began, ended: 0.25 * (began.recorded is ended.recorded),
             alloc_pinned_memory=_pinned,
             MemoryPointer=cupy.cuda.MemoryPointer,
             BaseMemory=cupy.cuda.BaseMemory,

@@ -80,6 +80,15 @@ def test_rows_that_take_more_memory_than_kernels_may_declare(gpu):
     assert found.tobytes() == (x - x.max(axis=1, keepdims=True)).tobytes()
 
 
+def test_profiles_have_the_time_between_events(gpu):
+    x = tfr.asarray(some((3, 4), "float32"), device="cuda").compute()
+    with tfr.profile() as p:
+        for _ in range(2):
+            (x * 3).compute()
+    (record,) = p.records
+    assert record.device_seconds == 2 * 0.25e-3
+
+
 def test_assignment_by_indices(gpu):
     for dtype in ("bool", "float16", "int64", "complex64"):
         test_device_scatters.test_every_dtype("cuda", dtype)

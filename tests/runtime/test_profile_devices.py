@@ -8,6 +8,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends.device.memory import Pool, rounded
 from tensorframe.backends.device.watching import Watch
+from tensorframe.backends.registry import backend_of
 from tensorframe.graph.device import Device
 from tensorframe.runtime.cache import PLANS
 from tests.backends.devices import on_every_device
@@ -54,6 +55,30 @@ def test_devices_that_work_on_their_own_are_waited_for_after_each_step_while_som
         with tfr.profile():
             tfr.cos(x + 1).compute()
     assert boxed.waits == 2
+
+
+@on_every_device
+def test_kernels_have_the_time_that_their_device_counts(device):
+    x = numbers(N, device=device)
+    tfr.sin(x + 1).compute()
+    with tfr.config.override(fuse=False), tfr.profile() as p:
+        for _ in range(3):
+            tfr.sin(x + 1).compute()
+    kernels = [one for one in p.records if one.kind == "kernel"]
+    assert [one.calls for one in kernels] == [3, 3]
+    for one in kernels:
+        assert one.device_seconds is not None
+        assert 0 < one.device_seconds <= one.seconds
+    assert "on device" in str(p)
+    assert backend_of(Device(device)).open_device(Device(device)).queue.clocks == {}
+
+
+def test_what_devices_count_is_left_out_where_none_does(boxed):
+    x = tfr.asarray(np.ones(10, np.float32), device="boxed").compute()
+    with tfr.profile() as p:
+        tfr.cos(x + 1).compute()
+    assert [one.device_seconds for one in p.records] == [None]
+    assert "on device" not in str(p)
 
 
 @on_every_device

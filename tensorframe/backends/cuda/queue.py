@@ -45,6 +45,7 @@ class CudaQueue(Queue):
     """Runs kernels and CuPy's functions on one GPU, in the order of the calls."""
 
     tensor_cores = False  # whether products of float32 may be rounded for them
+    has_clock = True
     capturing = False  # whether what is launched becomes a graph, and nothing can be waited for
 
     def __init__(self, index: int) -> None:
@@ -160,6 +161,24 @@ class CudaQueue(Queue):
         self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
     ) -> None:
         """Run a kernel."""
+        if self.clocks and not self.capturing:
+            with translated_errors:
+                began, ended = cupy.cuda.Event(), cupy.cuda.Event()
+                began.record(self.stream)
+                self._launch(built, groups, buffers, words)
+                ended.record(self.stream)
+            self.timed((began, ended))
+        else:
+            self._launch(built, groups, buffers, words)
+
+    def nanoseconds(self, launches: Sequence[Any]) -> list[int]:
+        """Return the time between two events of each launch."""
+        with translated_errors:
+            return [int(cupy.cuda.get_elapsed_time(*events) * 1e6) for events in launches]
+
+    def _launch(
+        self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
+    ) -> None:
         built.pointers[:] = [buffer.ptr for buffer in buffers]
         built.words[:] = words
         with translated_errors:

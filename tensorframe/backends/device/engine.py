@@ -17,6 +17,7 @@ from tensorframe.backends.budget import Budget
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, has_call
+from tensorframe.backends.device.clocks import Clock
 from tensorframe.backends.device.foreign import (
     Memory,
     array_over,
@@ -421,6 +422,11 @@ class KernelBackend(Backend):
             or has_call(op, operands)
             or computable(op, operands, result, language)
         )
+
+    def clock(self, device: Device) -> Clock | None:
+        """Return a clock of the device's queue."""
+        queue = self.open_device(device).queue
+        return Clock(queue) if queue.has_clock else None
 
     def synchronize(self, device: Device) -> None:
         """Wait for the device; what went wrong with results that were handed over names the line of the first."""

@@ -11,7 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from tensorframe.backends.device.promises import Finish, Mark
-from tensorframe.backends.interruptible import at_the_end
+from tensorframe.backends.interruptible import at_the_end, caller
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError, KernelError
 from tensorframe.forks import new_reentrant_lock
@@ -20,6 +20,7 @@ from tensorframe.kernel.ir import Kernel
 from tensorframe.quick_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from tensorframe.backends.device.clocks import Clock
     from tensorframe.codegen.raw.text import RawText
     from tensorframe.ops.raw_kernels import RawCall
 
@@ -117,10 +118,27 @@ class Queue(ABC):
     native: Any
     """What makes memory for this queue in the device's own library."""
 
+    has_clock = False
+    """Whether the device counts the time of its kernels: then it has `count_time` and `nanoseconds`."""
+
     def __init__(self) -> None:
         _here.add(self)
+        self.clocks: dict[int, Clock] = {}  # of threads whose launches are timed
         self.lock: Any = Gate()
         self.tunings = Tunings()
+
+    def count_time(self, on: bool) -> None:
+        """Have launches from now on be timed, or no longer."""
+
+    def nanoseconds(self, launches: Sequence[Any]) -> list[int]:
+        """Return how long launches took that were told to `timed`, once they are over."""
+        raise NotImplementedError
+
+    def timed(self, launch: Any) -> None:
+        """Note what the time of a launch is found by, if somebody counts what this thread launches."""
+        clock = self.clocks.get(caller())
+        if clock is not None:
+            clock.launches.append(launch)
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Any:

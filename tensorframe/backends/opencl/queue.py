@@ -35,11 +35,14 @@ _ACCESS = 16  # bytes, of the widest load and store that there is
 class OpenClQueue(Queue):
     """Runs kernels on one OpenCL device, in the order of the calls."""
 
+    has_clock = True
+
     def __init__(self, device: Any) -> None:
         super().__init__()
         self._context: Any = cl.Context([device])
         self._queue: Any = cl.CommandQueue(self._context, device)
         self.native = self._queue
+        self._with_times: Any = None
         self._allocated: set[int] = set()
         self._total = int(device.global_mem_size)
         self._in_host_memory = bool(device.host_unified_memory)
@@ -183,9 +186,24 @@ class OpenClQueue(Queue):
         kernel, lanes = built
         try:
             kernel.set_args(*buffers, words)
-            cl.enqueue_nd_range_kernel(self._queue, kernel, (groups * lanes,), (lanes,))
+            event = cl.enqueue_nd_range_kernel(self._queue, kernel, (groups * lanes,), (lanes,))
         except cl.Error as error:
             raise self._told(error) from error
+        if self.clocks:
+            self.timed(event)
+
+    def count_time(self, on: bool) -> None:
+        """Launch through a queue that notes times, or through one that does not have to."""
+        self.synchronize()
+        if on and self._with_times is None:
+            (device,) = self._context.devices
+            properties = cl.command_queue_properties.PROFILING_ENABLE
+            self._with_times = cl.CommandQueue(self._context, device, properties)
+        self._queue = self._with_times if on else self.native
+
+    def nanoseconds(self, launches: Sequence[Any]) -> list[int]:
+        """Return what the device has noted of kernels."""
+        return [int(event.profile.end - event.profile.start) for event in launches]
 
     def mark(self) -> Mark:
         """Return an event."""
@@ -210,7 +228,7 @@ class OpenClQueue(Queue):
     def close(self) -> None:
         """Release kernels, queue and context: drivers count who refers to them."""
         self._kernels.clear()
-        self._queue = self._context = self.native = None
+        self._queue = self._with_times = self._context = self.native = None
 
     def _told(self, error: cl.Error) -> Exception:
         if error.code in _NO_MEMORY:

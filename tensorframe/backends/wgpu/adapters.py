@@ -24,8 +24,10 @@ from tensorframe.dtypes import (
 from tensorframe.kernel import ir
 from tensorframe.quick_dataclasses import dataclass
 
-# what kernels use where it is there
-FEATURES = frozenset({"shader-f16", "shader-f64", "shader-int64", "immediates", "subgroup"})
+# what kernels use where it is there, and profiles
+FEATURES = frozenset(
+    {"shader-f16", "shader-f64", "shader-int64", "immediates", "subgroup", "timestamp-query"}
+)
 # what each interface is called, the one with the most features first
 _INTERFACES = {"Vulkan": "vulkan", "Metal": "metal", "D3D12": "dx12", "OpenGL": "gl"}
 # what wgpu calls the fewest threads of a subgroup, in some releases by mistake

@@ -20,6 +20,7 @@ from tensorframe.backends.wgpu.adapters import Adapter
 from tensorframe.backends.wgpu.error_translation import translated_errors
 from tensorframe.backends.wgpu.exactness import Array, exact, fused, joins
 from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording, Window
+from tensorframe.backends.wgpu.timestamps import Timestamps
 from tensorframe.backends.wgpu.windows import Ranges
 from tensorframe.codegen.raw.failures import failure
 from tensorframe.codegen.raw.text import RawText
@@ -70,6 +71,8 @@ class WgpuQueue(Queue):
         self._borrowed: set[Memory] = set()
         limits = self._device.limits
         self._recording = Recording(self._device)
+        self._timestamps = Timestamps(self._device)
+        self.has_clock = "timestamp-query" in adapter.features
         self._stage: Any = None
         self._fence: Memory | None = None
         # The collector of cycles finalises wgpu's buffer together with the block that hands it to the pool; what is
@@ -295,7 +298,31 @@ class WgpuQueue(Queue):
             if any(buffer.nbytes > self.traits.max_block for buffer in buffers):
                 self._launch_in_parts(built, buffers, words)
             else:
-                self._recording.launch(built.pipeline, groups, buffers, words)
+                self._record(built.pipeline, groups, buffers, words)
+
+    def _record(
+        self,
+        pipeline: Pipeline,
+        groups: int,
+        buffers: Sequence[Memory | Window],
+        words: np.ndarray[Any, Any],
+    ) -> None:
+        times = None
+        if self.clocks:
+            launch = self._timestamps.another()
+            self.timed(launch)
+            times = self._timestamps.writes(launch)
+        self._recording.launch(pipeline, groups, buffers, words, times)
+
+    def count_time(self, on: bool) -> None:
+        """Use queries from the first one on."""
+        if on:
+            self._timestamps.begin()
+
+    def nanoseconds(self, launches: Sequence[Any]) -> list[int]:
+        """Return the time between the timestamps of launches."""
+        with translated_errors("timestamps are not to be had"):
+            return self._timestamps.nanoseconds(launches, self.read)
 
     def _launch_in_parts(
         self, built: Built, buffers: Sequence[Memory | Window], words: np.ndarray[Any, Any]
@@ -312,9 +339,7 @@ class WgpuQueue(Queue):
             built.windowed = self._pipeline(shader, kernel)
         for passed, parts, count in ranges.parts():
             groups = count if over_groups(kernel) else -(-count // kernel.lanes)
-            self._recording.launch(
-                built.windowed, min(groups, self.traits.max_groups), parts, passed
-            )
+            self._record(built.windowed, min(groups, self.traits.max_groups), parts, passed)
 
     def window(self, buffer: Memory, first: int, nbytes: int) -> tuple[Memory | Window, int]:
         """Return the part of a buffer with these bytes, if it is not larger than shaders may be given."""

@@ -120,6 +120,7 @@ class _Launch(NamedTuple):
     groups: int
     offset: tuple[int, ...]
     words: np.ndarray[Any, Any]
+    times: dict[str, Any] | None = None  # timestamps of a compute pass of its own
 
 
 class _Copy(NamedTuple):
@@ -165,14 +166,15 @@ class Recording:
         groups: int,
         buffers: Sequence[Memory | Window],
         words: np.ndarray[Any, Any],
+        times: dict[str, Any] | None = None,
     ) -> None:
-        """Record a launch."""
+        """Record a launch; with `times`, timestamps of when it begins and ends."""
         passed = np.zeros(pipeline.nbytes // 4, np.uint32)
         passed[: words.size] = words
         offset = () if pipeline.immediate else (self._store_words(passed),)
         group = self._group(pipeline, buffers)
         self.use(*[buffer.whole for buffer in buffers])
-        self._commands.append(_Launch(pipeline, group, groups, offset, passed))
+        self._commands.append(_Launch(pipeline, group, groups, offset, passed, times))
         if len(self._commands) >= _MOST:
             self.submit()
 
@@ -201,12 +203,18 @@ class Recording:
         launches = None
         for command in commands:
             if isinstance(command, _Launch):
-                launches = launches or encoder.begin_compute_pass()
+                if command.times is not None and launches is not None:
+                    launches.end()
+                    launches = None
+                launches = launches or encoder.begin_compute_pass(timestamp_writes=command.times)
                 launches.set_pipeline(command.pipeline.handle)
                 launches.set_bind_group(0, command.group, command.offset)
                 if command.pipeline.immediate:
                     launches.set_immediates(0, command.words, 0, command.words.nbytes)
                 launches.dispatch_workgroups(command.groups)
+                if command.times is not None:
+                    launches.end()
+                    launches = None
                 continue
             if launches is not None:
                 launches.end()
