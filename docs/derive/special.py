@@ -204,6 +204,16 @@ def reciprocal_gamma(count: int) -> list[tuple[float, float]]:
     return [(float(factor), float(factor - mpf(float(factor)))) for factor in reversed(known)]
 
 
+def balance(power: int, count: int) -> list[tuple[float, float]]:
+    """Return coefficients of (zeta(s, 1/2 - t) - zeta(s, 1/2 + t)) / t by t^2, as two floats, the highest first."""
+    with mp.workdps(80):
+        known = []
+        for m in range(count - 1, -1, -1):
+            order = power + 2 * m + 1
+            known.append(2 * mp.binomial(order - 1, 2 * m + 1) * mp.zeta(order, mpf(1) / 2))
+        return [(float(factor), float(factor - mpf(float(factor)))) for factor in known]
+
+
 def gauss(count: int) -> list[tuple[float, float]]:
     """Return the nodes and weights of the Gauss-Legendre rule on the interval from 0 to 1."""
     pairs = []
@@ -232,6 +242,9 @@ def main() -> None:
     meaning = "Taylor's coefficients of 1 / gamma(2 + z), each as two numbers"
     lines += ["", f"# {meaning}", "RECIPROCAL_GAMMA = ("]
     lines += [*[f"    {pair!r}," for pair in reciprocal_gamma(33)], ")"]
+    meaning = "Taylor's coefficients of (zeta(s, 1/2 - t) - zeta(s, 1/2 + t)) / t by t^2, for s = 3, 5, ... 33"
+    lines += ["", f"# {meaning}", "BALANCE = ("]
+    lines += [*[f"    {tuple(balance(power, 11))!r}," for power in range(3, 34, 2)], ")"]
     sys.stdout.write("\n".join([*lines, ""]))
 
 

@@ -21,7 +21,7 @@ LOWEST = -26
 _FAR, _TERMS = 16, 20
 
 
-def _bernoulli(count: int) -> list[Fraction]:
+def bernoulli(count: int) -> list[Fraction]:
     """Return the first Bernoulli numbers, by 24.5.3."""
     known = [Fraction(1)]
     for n in range(1, count):
@@ -29,7 +29,7 @@ def _bernoulli(count: int) -> list[Fraction]:
     return known
 
 
-BERNOULLI = _bernoulli(2 * _TERMS + 1)
+BERNOULLI = bernoulli(2 * _TERMS + 1)
 _EXPANSION = [dd.pair(-BERNOULLI[2 * k] / (2 * k)) for k in range(_TERMS, 0, -1)]
 
 

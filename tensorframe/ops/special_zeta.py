@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from math import exp, factorial, inf, log, nan, pi
 from typing import Any
 
+from tensorframe.ops import special_balance as balance
 from tensorframe.ops import special_tables as tables
 from tensorframe.ops.double_double import pair, scale, two_sum
 from tensorframe.ops.special_algebra import Algebra, Formula
@@ -64,26 +66,40 @@ def _hurwitz(x: Value, q: Value, m: Algebra) -> Value:
     return m.where(m.equal(q, inf), 0.0, power * _scaled_sum(x, q, logarithms, m))
 
 
-def _is_odd(x: Value, m: Algebra) -> Value:
-    """Return 1 for an odd integer, 0 for an even one."""
-    return x - m.call("floor", x * 0.5) * 2
-
-
 def _zeta(x: Value, q: Value, m: Algebra) -> Value:
     """Return Hurwitz's zeta function: infinite at its poles, NaN where powers of negative numbers are not real."""
     negative = q < 0
-    # of the terms below 0 each is one of a sum of positive ones, whose others are taken from it
     part = q - m.call("round", q)
-    value = _hurwitz(x, m.where(negative, m.where(part < 0, part + 1, part), q), m)
-
-    def mirrored(x: Value, q: Value, part: Value, value: Value) -> Value:
-        behind = _hurwitz(x, m.where(part < 0, 0 - part, 1 - part), m) - _hurwitz(x, 1 - q, m)
-        return m.where(m.equal(x, m.call("round", x)), value + (1 - _is_odd(x, m) * 2) * behind, nan)
-
-    value = m.seldom(m.both(negative, x > 1), mirrored, value, x, q, part, value)
+    ahead = m.where(part < 0, part + 1, part)  # the first of q + k that is not negative
+    value = _hurwitz(x, m.where(negative, ahead + 1, q), m)
+    whole = m.equal(x, m.call("round", x))
+    below = m.both(negative, x > 1)
+    mirrored = m.seldom(below, partial(_mirrored, m=m), value, x, q, part, ahead, value)
+    value = m.where(below, m.where(whole, mirrored, nan), value)
     pole = m.both(q <= 0, m.equal(q, m.call("round", q)))
     value = m.where(pole, inf, m.where(m.equal(x, 1), inf, value))
     return m.where(x >= 1, value, nan)
+
+
+def _mirrored(x: Value, q: Value, part: Value, ahead: Value, beyond: Value, m: Algebra) -> Value:
+    """Return it below 0, of an integer: the two terms next to 0, and those ahead of them and behind, finitely many."""
+    behind = m.where(part < 0, 0 - part, 1 - ahead)
+    odd = _is_odd(x, m) > 0.5
+    past = q - (m.call("floor", q) + 0.5)  # midway between two poles, where both are alike: those of odd powers cancel
+    nearer = m.call("minimum", ahead, behind)
+    ratio = (0 - x) * m.call("log1p", abs(past) * 2 / nearer)
+    left = m.call("expm1", ratio)
+    left = m.where(odd, m.where(past < 0, 0 - left, left), m.call("exp", ratio) + 1)
+    pair = m.where(m.equal(left, 0), 0.0, m.power(nearer, 0 - m.call("minimum", x, 1e300)) * left)
+    others, none = _hurwitz(x, behind + 1, m), _hurwitz(x, 1 - q, m)
+    value = pair + m.where(odd, (beyond - others) + none, beyond + (others - none))
+    middle = m.both(abs(past) < balance.REACH, x <= balance.MOST)
+    return m.digits(m.both(odd, middle), lambda x, q: balance.zeta(x, q, m), value, x, q)
+
+
+def _is_odd(x: Value, m: Algebra) -> Value:
+    """Return 1 for an odd integer, 0 for an even one."""
+    return x - m.call("floor", x * 0.5) * 2
 
 
 def _factorial(n: Value, m: Algebra) -> Value:

@@ -114,7 +114,7 @@ def test_within_4_units_in_the_last_place(name, dtype, device):
 
 def hurwitz(x, q):
     """Hurwitz's zeta function; mpmath has as many digits of it behind the point as it is told to."""
-    with mp.workdps(50 + int(max(0, x * np.log10(abs(q) + 1)))):
+    with mp.workdps(50 + int(max(0, x * np.log10(abs(float(q)) + 1)))):
         return mp.zeta(mp.mpf(x), mp.mpf(q))
 
 
@@ -130,9 +130,8 @@ def zeta_cases():
         return np.exp(generator.uniform(np.log(low), np.log(high), count))
 
     orders = np.concatenate([generator.integers(0, 12, 25), generator.integers(12, 60, 25)])
-    odd = (
-        2.0 * generator.integers(0, 6, 25) + 1
-    )  # those of even orders have zeros between their poles
+    odd, any_order = 2.0 * generator.integers(0, 6, 25) + 1, 1.0 * generator.integers(1, 40, 25)
+    powers, beside_zeros = zeros_of_zeta()
     riemann = [
         generator.uniform(low, high, 15)
         for low, high in ((-1, 1), (1, 3), (3, 60), (-9, -1), (-60, -9))
@@ -159,7 +158,36 @@ def zeta_cases():
             [orders * 1.0, np.concatenate([spread(0.01, 100), spread(1, 30)])],
         ),
         ("polygamma", polygamma, [odd, generator.uniform(-20, 0, 25)]),
+        ("polygamma", polygamma, [any_order, generator.uniform(-20, 0, 25)]),
+        ("polygamma", polygamma, [powers - 1, beside_zeros]),
+        ("zeta", hurwitz, [powers, beside_zeros]),
     )
+
+
+def zeros_of_zeta():
+    """Odd powers, and float64 about the zeros that `zeta` and `polygamma` have for them, and in the middle of poles."""
+    rows = []
+    for power in (3, 5, 7, 13, 33, 61, 99):
+        for pole in (-1, -2, -5, -21):
+            middle = mp.mpf(pole) + 0.5
+            with mp.workdps(60 + power):
+                moved = -mp.zeta(power, 1 - middle) / mp.zeta(power + 1, 0.5) / -2 / power
+                for _ in range(
+                    3 if power < 9 else 0
+                ):  # Newton's steps; others are nearer than floats
+                    value, slope = (
+                        hurwitz(power, middle + moved),
+                        hurwitz(power + 1, middle + moved),
+                    )
+                    moved += value / slope / power
+                nearest = float(middle + moved)
+            floats = [np.nextafter(nearest, -np.inf), nearest, np.nextafter(nearest, 0.0)]
+            rows += [
+                (power, q)
+                for q in (*floats, pole + 0.5, nearest - 1e-4, nearest + 0.02, nearest - 0.03)
+            ]
+    powers, values = np.array(rows).T
+    return powers, values
 
 
 # Lavapipe's compiler takes 12 seconds for the kernel of such a function: `python -m tests.support --check wgpu` has it
@@ -517,6 +545,7 @@ def test_tables_are_those_that_their_derivation_prints():
                 assert interval == (piece.low, piece.high)
                 assert tuple(derive.coefficients(piece)) == known
                 assert derive.largest_error(piece, list(known)) < 1e-16
+        assert tuple(derive.balance(5, 11)) == tables.BALANCE[1]
     finally:
         mp.mp.dps = precision
     assert {piece.name for piece in derive.PIECES} <= set(vars(tables))
