@@ -23,6 +23,11 @@ a multiprocessor runs as many threads as registers and shared memory allow. Arit
 much of it, such as factorisations, are slower than this. Rows that several passes need are held in shared memory, which
 leaves room for fewer threads, and read once: what the tables count of them is all that is read. `nox -s sass` holds
 what the tables show.
+
+What only a GPU can show has not been shown: that copies and sums reach 92% of the bandwidth that it measures, softmax
+and layer norm 88% and no less than PyTorch's compiler, that a captured graph launches a kernel in 2.5 us, and that
+products lose less than 2% of cuBLAS's speed. `python -m tests.benchmarks.gpu --markdown PAGE` measures these in
+minutes, CuPy and PyTorch beside them.
 """
 _COLUMNS = (
     "kernel",
