@@ -42,6 +42,8 @@ _LARGER = 8
 _MOST_NUMBERS = 1024
 # How often a function of several calls of NumPy's runs before its op gets a plan, which takes as long as so many calls.
 _OFTEN = 4096
+# The part of these after which an elementwise op gets its kernel where the compiler is loaded.
+_SOONER = 8
 
 
 class RunOftenError(Exception):
@@ -104,7 +106,8 @@ def _for_few(
     function = functions.settled(node.op, kinds, node.attrs)
     if function is None or not _pays(functions, node.op, kinds, is_beside_number=is_beside_number):
         return function
-    return _OftenEnough(function, _OFTEN)
+    sooner = functions.is_compiler_loaded() and functions.is_sooner_compiled(node.op, kinds)
+    return _OftenEnough(function, _OFTEN // _SOONER if sooner else _OFTEN)
 
 
 def _in_one_pass(

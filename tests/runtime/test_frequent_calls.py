@@ -78,6 +78,7 @@ def test_what_runs_often_fails_as_before(monkeypatch):
 def often(call: Callable[[], tfr.Tensor], monkeypatch, times: int = 40) -> set[bytes]:
     """The different bits that a call gives while its op runs so often that it gets a kernel; every NaN is the same."""
     monkeypatch.setattr(calls, "_OFTEN", 3)
+    monkeypatch.setattr(calls, "_SOONER", 1)
     results = set()
     for _ in range(times):
         values = call().numpy().copy()
@@ -113,6 +114,17 @@ def test_an_op_of_several_calls_gets_a_kernel_with_the_same_bits(row, monkeypatc
     assert not len(PLANS)
     if row.arity < 3:
         assert ready.run_ready(call().node)
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_the_kernel_comes_sooner_where_llvm_is_loaded(is_loaded, monkeypatch):
+    monkeypatch.setattr(calls, "_OFTEN", 16)
+    monkeypatch.setattr("tensorframe.backends.cpu.functions.is_loaded", lambda: is_loaded)
+    x, y = operands(50)
+    for _ in range(5):
+        tfr.heaviside(x, y).compute()
+    (function,) = [function for function, _ in PLANS.latest_calls[1].values()]
+    assert (type(function) is np.ufunc) is is_loaded
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])

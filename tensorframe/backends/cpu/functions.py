@@ -109,6 +109,10 @@ class CpuFunctions(Functions):
         several = op.expand is not None and not op.whole
         return (several or op.name in SLOW) and self._dtypes.issuperset(operands)
 
+    def is_compiler_loaded(self) -> bool:
+        """Whether LLVM is loaded."""
+        return is_loaded()
+
     def compiled(self, op: Op, operands: tuple[DType, ...]) -> Function | None:
         """Return the kernel of such an op as a ufunc; None where LLVM does not load."""
         if unusable() is not None:

@@ -84,6 +84,10 @@ class Functions(dict[Op, Function]):
         """Whether an elementwise op on operands of these dtypes that runs very often is to have a kernel."""
         return False
 
+    def is_compiler_loaded(self) -> bool:
+        """Whether what compiles such kernels is loaded, so that they take a tenth of the time."""
+        return False
+
     def compiled(self, op: Op, operands: tuple[DType, ...]) -> Function | None:
         """Return the kernel of such an op as a ufunc; None where LLVM does not load."""
         return None
