@@ -93,8 +93,8 @@ def autotune(expression: Any, *arguments: Any) -> Autotuning:
     OpenCL, WebGPU and CUDA each kernel is timed as it is, and in other ways: matrix products with other tiles,
     reductions by rows, by columns or in parts, and all of them with other numbers of threads and of elements for each.
     Convolutions are products there, and attention two with the softmax between them. The best way is measured again,
-    by turns with the one that the kernel had, and with the default one, and is dropped unless it saves 3% in the middle
-    one of these turns: neither chance nor a busy machine chooses. So is what an earlier call kept, if it is no faster.
+    by turns with the one that the kernel had, and with the default one, and is dropped unless it saves 3% in all turns
+    but one: neither chance nor a busy machine chooses. So is what an earlier call kept, if it is no faster.
     From then on kernels of these ops, dtypes and layouts, and of sizes like these, run in the best way, in later
     processes too, until the driver is another one. No bit of a result changes. It takes seconds for each kernel, and
     nothing is ever tried without being asked for. Products that libraries make (on the cpu, on CUDA), scans and sorting
@@ -177,7 +177,7 @@ def _tune(
         return _seconds(run, queue) if values(run()) == expected else inf
 
     def by_turns(ways: dict[str, Any], name: str, pair: Sequence[Any]) -> tuple[float, float]:
-        """Return the seconds of one way, and those of the other: so much of them as it takes in the middle turn."""
+        """Return the seconds of one way, and those of the other: as it takes in the worst turn but one."""
         runs = {way: _with(ways, name, way, made) for way in pair}
         before, shares = [], []
         for turn in range(_TURNS):
@@ -187,7 +187,7 @@ def _tune(
             }
             before.append(took[pair[0]])
             shares.append(took[pair[1]] / took[pair[0]])
-        return median(before), median(before) * median(shares)
+        return median(before), median(before) * sorted(shares)[-2]
 
     tuned = [
         _best(name, facts, step.device, seconds, by_turns)
