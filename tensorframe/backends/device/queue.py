@@ -134,7 +134,7 @@ class Queue(ABC):
         """Return how long launches took that were told to `timed`, once they are over."""
         raise NotImplementedError
 
-    def timed(self, launch: Any) -> None:
+    def timed(self, launch: object) -> None:
         """Note what the time of a launch is found by, if somebody counts what this thread launches."""
         clock = self.clocks.get(caller())
         if clock is not None:
