@@ -107,3 +107,26 @@ def test_vmap_over_dense_factors_and_elements():
     np.testing.assert_allclose(mapped.numpy(), tfr.stack([wanted[0], 2 * wanted[0]]).numpy())
     back = tfr.vmap(lambda y: y @ tensor)(wanted)
     np.testing.assert_allclose(back.numpy(), (wanted @ tensor).numpy())
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_elements_that_a_module_has_are_trained(format):
+    class Links(tfr.nn.Module):
+        def __init__(self, places):
+            self.places, self.weights = places, places.data
+
+        def forward(self, x):
+            return self.places.with_data(self.weights) @ x
+
+    model, x = Links(some(format).coalesce()), tfr.asarray(np.arange(1.0, 6.0))
+    assert [name for name, _ in model.named_parameters()] == ["weights"]
+
+    def loss(model):
+        return tfr.sum(model(x) ** 2)
+
+    dense, slope = model.places.toarray(), tfr.jit(tfr.grad(loss))(model)
+    whole = 2 * np.outer(dense @ x.numpy(), x.numpy()) * (dense != 0)
+    tfr.optim.SGD(0.01).update(model, slope)
+    trained = model.places.with_data(model.weights).toarray()
+    np.testing.assert_allclose(trained, dense - 0.01 * whole, rtol=1e-12)
+    assert (model.places.toarray() == trained).all()  # they are the same tensor
