@@ -268,6 +268,25 @@ def test_sums_have_one_value_whoever_adds():
         assert np.array_equal(again, expected)
 
 
+def test_blocks_are_added_by_the_kernels_of_the_whole(monkeypatch):
+    """Elements that are converted one by one take twice as long; totals leave unrounded all the same."""
+    from tensorframe.backends.dask import partials
+
+    regions = []
+
+    def run(region, inputs):
+        regions.append(region)
+        return run_region(region, inputs)
+
+    run_region = partials.run_region
+    monkeypatch.setattr(partials, "run_region", run)
+    values, x = array((256, 256), SQUARES)
+    assert np.isclose(x.sum().item(), values.astype(np.float64).sum(), rtol=2**-22)
+    assert len(regions) == 256
+    assert {entry.op.name for region in regions for entry in region.ops} == {"sum"}
+    assert {entry.dtype for region in regions for entry in region.ops} == {np.dtype(np.float64)}
+
+
 PLANNED = {  # calls of functions of ours for each block; comprehensions are calls before Python 3.12
     "a chain": (w1, 2.5),
     "a chain, and its sum": (lambda x: w1(x).sum(), 3.5),

@@ -75,7 +75,10 @@ class PartialCall:
                 region.reduced(left.op, x, self.axes, np.dtype(np.int64)),
                 region.reduced(extreme, x, self.axes, region.kind_of(x)[1]),
             )
-        return (region.reduced(left.op, region.cast(x, left.dtype), self.axes, left.dtype),)
+        if left.op is not SUM:
+            x = region.cast(x, left.dtype)
+        # kernels add as they would for the whole, and leave a total in float64 that is not rounded
+        return (region.reduced(left.op, x, self.axes, left.dtype),)
 
     def _finished(self, left: Partial, values: list[Any], block: Block) -> tuple[Any, ...]:
         if left.op is VAR:
