@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 from time import perf_counter_ns
 from typing import Any
@@ -60,7 +61,8 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         admit_small(pending[0])
     if len(pending) == 1 and single is not None and run_few(pending[0], config.get()):
         return
-    if single is not None and run_small(pending, config.get(), alone=_alone, planned=evaluate):
+    planned = evaluate if stamps is None else partial(_evaluated_before, stamps)
+    if single is not None and run_small(pending, config.get(), alone=_alone, planned=planned):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return
@@ -74,7 +76,11 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
     if single is not None:
         from tensorframe.runtime.small_parts import run_small_parts  # loaded by the first plan
 
-        run_small_parts(pending, config.get(), _alone)
+        part = run_small_parts(pending, config.get(), _alone)
+        if part is not None and stamps is not None:
+            tell_small(part, stamps)
+            stamps = [perf_counter_ns()]
+        del part  # what it refers to would seem to be held
         if not (pending := [root for root in pending if root.storage is None]):
             return
     keeps = True
@@ -100,6 +106,12 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
     if not choice.stored or not _stored_besides(request.storing(choice.stored), stamps):
         _computed_as_it_fits(request, plan, stamps)
     choice.charge()
+
+
+def _evaluated_before(stamps: list[int], nodes: Sequence[Node]) -> None:
+    """Evaluate what a small graph is made of, whose time begins after that."""
+    evaluate(nodes)
+    stamps[:] = [perf_counter_ns()]
 
 
 def _alone(node: Node, array: Any) -> Any:

@@ -19,13 +19,15 @@ from tensorframe.runtime.small import Alone, functions_of, run_small
 _MANY, _COSTLY = 64, 16
 
 
-def run_small_parts(roots: Sequence[Node], options: Options, alone: Alone) -> None:
-    """Compute what `roots` need that is costly, small, and made of small tensors, where there is much of it."""
+def run_small_parts(roots: Sequence[Node], options: Options, alone: Alone) -> Node | None:
+    """Compute what `roots` need that is costly, small, and made of small tensors, where there is much of it.
+
+    Returns the last of what is computed now, None if there is nothing.
+    """
     if recordings or options.check_nan:
-        return  # a gradient wants all of the graph, and a plan names the line
+        return None  # a gradient wants all of the graph, and a plan names the line
     parts = _results(roots, options.small_size)
-    if parts:
-        run_small(parts, options, alone=alone)
+    return parts[-1] if parts and run_small(parts, options, alone=alone) else None
 
 
 def _results(roots: Sequence[Node], limit: int) -> list[Node]:

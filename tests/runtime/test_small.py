@@ -175,3 +175,11 @@ def test_few_small_products_are_part_of_the_plan(large):
         small = small @ small
         result = tfr.sin(result @ small) * 2 + tfr.cos(result) * tfr.sin(result) + tfr.exp(result)
     assert len(steps_run(result.compute)) == 1
+
+
+def test_profiles_count_the_plan_and_the_small_graph_after_it_once(large):
+    result = turned(tfr.sum(tfr.exp(large), axis=0), 20)
+    with tfr.profile() as profile:
+        result.compute()
+    assert "1 plan run, 1 small graph" in str(profile)
+    assert sum(record.seconds for record in profile.records) <= profile.summary.seconds
