@@ -164,6 +164,7 @@ def zeta_cases():
     )
 
 
+@cache
 def zeros_of_zeta():
     """Odd powers, and float64 about the zeros that `zeta` and `polygamma` have for them, and in the middle of poles."""
     rows = []
