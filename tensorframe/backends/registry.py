@@ -307,9 +307,9 @@ def chosen_device() -> Device | None:
 def use_backend(device: str | Device) -> Scope[Device]:
     """Return a context manager that makes `device` the default for tensors created in its `with` block.
 
-    A name such as "opencl" or "cuda:1", or "auto" for the best device that is here. DeviceError at once if there is
-    none. The block is its own thread's (and asyncio task's), goes before `set_backend`, and may be inside another one.
-    It decorates functions as well. A SettingWarning says if it is dropped without having been either.
+    A name such as "opencl" or "cuda:1", or "auto" for the best available device. An unavailable device raises
+    DeviceError at once. The block holds for its own thread (and asyncio task), takes precedence over `set_backend`, and
+    may be nested. It also works as a decorator. A SettingWarning is raised if it is used as neither.
 
     >>> with tfr.use_backend("numpy"):
     ...     print(tfr.zeros(2).device)
@@ -325,9 +325,9 @@ def use_backend(device: str | Device) -> Scope[Device]:
 def set_backend(device: str | Device | None) -> None:
     """Make `device` the default for tensors created from now on, in every thread.
 
-    A name such as "opencl" or "cuda:1", or "auto" for the best device that is here now; DeviceError if there is none,
-    and then nothing changes. None takes it back: the default is what TENSORFRAME_BACKEND says, else the cpu. Inside a
-    `use_backend` block it holds once that block ends. Tensors that there are stay where they are.
+    A name such as "opencl" or "cuda:1", or "auto" for the best device that is available now. An unavailable device
+    raises DeviceError, and nothing changes. None restores the default: TENSORFRAME_BACKEND if it is set, else the cpu.
+    Inside a `use_backend` block it takes effect when that block ends. Existing tensors stay on their devices.
 
     >>> tfr.set_backend("numpy")
     >>> tfr.zeros(2).device, tfr.get_backend()

@@ -249,22 +249,22 @@ def jit(
     updates: str | Iterable[str] = (),
     donate: bool = False,
 ) -> Any:
-    """Return `function` recorded: it runs once for each signature, and its plan in every call after that.
+    """Return a function that records `function` once for each signature, and replays its plan in later calls.
 
-    A call computes, and returns computed results; pending arguments are evaluated first, in one plan. Without
-    `jit` every call records its ops again, which costs about a microsecond each; the plan is the same.
+    A call evaluates, and returns computed results; pending arguments are evaluated first, in one plan. Without
+    `jit` every call records its ops again; the plan is the same.
 
     Arguments are tensors, NumPy arrays, and Python numbers, at any depth of lists, tuples, dicts, dataclasses and
-    objects of types given to `register_tree`. Calls have one signature if these containers are alike, tensors have
-    equal shapes, dtypes and devices, and numbers equal Python types; everything else, such as None and strings, is
-    static: it must be hashable, and equal. `static_argnames` and `static_argnums` make arguments static that would not
-    be: numbers that decide about shapes or branches. So do fields of dataclasses with `metadata={"static": True}`. The
-    object of a method is static, and recordings go with it.
+    objects of types given to `register_tree`. Calls have the same signature if these containers have the same
+    structure, tensors the same shapes, dtypes and devices, and numbers the same Python types; everything else, such as
+    None and strings, is static: it must be hashable, and equal. `static_argnames` and `static_argnums` make arguments
+    static that would not be: numbers that decide about shapes or branches. So do fields of dataclasses with
+    `metadata={"static": True}`. The object of a method is static, and recordings go with it.
 
-    While it is recorded, the function gets placeholders. What needs values that depend on them (`if x > 0`,
+    While it is recorded, the function is called with placeholders. Reading a value that depends on them (`if x > 0`,
     `float(x)`, `x.numpy()`, `x[mask]`) raises TracingError. Side effects happen only while recording: what it
-    prints, reads and looks up outside. A tensor from outside becomes part of the recording with the elements that it
-    has then: give weights that change as arguments. What it changes of its arguments (`x += 1`, `named["w"] = x`) stays
+    prints, reads and looks up outside. A tensor from outside is captured with the elements that it has then: pass
+    weights that change as arguments. What it changes of its arguments (`x += 1`, `named["w"] = x`) stays
     inside, but for those that `updates` names; changing another tensor raises TracingError. Random functions without a
     key draw anew in every call. A jitted function that another one calls becomes part of that one's recording. Of a
     module, or a method of one, the weights are arguments: `tfr.jit(model)` follows them.

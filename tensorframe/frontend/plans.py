@@ -45,14 +45,14 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool | str = Fal
     """Return the plan that computing `tensors` together would run: nothing is computed.
 
     The plan prints as text and carries its statistics: `kernels`, `library_calls`, `transfers`, `bytes_read`,
-    `bytes_written`, `flops`, and the `peak` bytes per device, the inputs included. Each step says why what it reads
-    was not computed inside it. What does not fit into memory says how it runs tile by tile instead, in how many passes
-    over its files, or what keeps it from that. In a notebook it is a table, with the time that each step took when it
-    was last profiled, and the one that its device's limits allow where `calibrate` has measured these; `rich` prints it
-    as one, and `plan.visualize()` draws it.
+    `bytes_written`, `flops`, and the `peak` bytes per device, inputs included. Each step names the fusion barrier
+    between it and the steps that it reads from. A plan that does not fit into memory shows how it runs tile by tile
+    and in how many passes over its files, or why it cannot. In a notebook the plan is a table, with the time that each
+    step took when it was last profiled, and the least that its device's limits allow, if `calibrate` has measured
+    these; `rich` prints it as a table too, and `plan.visualize()` draws it.
 
-    `until` names the pass to stop after (core, canonical, simplify, narrow, place, fuse, order, memory) and gives the
-    text of that stage instead; another name raises ArgumentError. `source` gives the plan as text with the kernels
+    `until` names the pass to stop after (core, canonical, simplify, narrow, place, fuse, order, memory) and returns the
+    text of that stage instead. An unknown name raises ArgumentError. `source` gives the plan as text with the kernels
     that its steps are compiled to, for operands in C order; a name of a dialect (`"opencl"`, `"cuda"`, or that of
     another package) gives what kernels of such a device would be, which need not be here.
 

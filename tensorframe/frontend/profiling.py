@@ -284,14 +284,14 @@ def _count(number: int, noun: str) -> str:
 def profile(*, timeline: int = 100_000) -> Profile:
     """Return a context manager that times everything that tensorframe computes inside it, in all threads.
 
-    Afterwards it prints as a table: for each kernel, library call and transfer the line that recorded it, how often it
-    ran and how long that took, bytes and operations per second, and how near that is to the limits of the device (see
-    `calibrate`); further opening devices, planning, compiling, memory, and the time spent outside tensorframe.
+    Afterwards it prints as a table: for each kernel, library call and transfer the line that recorded it, the number
+    of runs, their time, bytes and operations per second, and the fraction of the device's limits (see `calibrate`)
+    that this is; also the time for opening devices, planning, compiling and outside tensorframe, and memory.
     `records`, `summary`, `kernels_made` and `memory` hold the same as data, and `save` writes a trace for
     https://ui.perfetto.dev.
 
     Sums are exact however long the block runs. Single steps, for the timeline and the trace, are kept for the first
-    `timeline` of them; another value than a number raises ArgumentError. Devices that work on their own (OpenCL,
+    `timeline` of them. Anything but a number raises ArgumentError. Devices that work on their own (OpenCL,
     WebGPU, CUDA) are waited for after each step, so that its time is that of its work: without a profile, steps of
     such devices overlap with Python, and the whole takes less. Profiles may be nested; an error in the block leaves
     what ran until then.

@@ -26,7 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Tensor(TensorMethods):
     """A multi-dimensional array whose operations are recorded, and computed when a value is needed.
 
-    Made by `asarray`, `zeros`, `arange` and the other creation functions, never by calling the class. Operators
+    Create one with `asarray`, `zeros`, `arange` or another creation function, not by calling the class. Operators
     are attached from the op rows, the other methods by the modules of the frontend: see `method`.
     """
 

@@ -67,14 +67,14 @@ def asarray(
     """Return `a` as a Tensor: a number, nested sequence, NumPy array, Tensor, buffer, or DLPack object.
 
     Python floats become the default real dtype (float32), integers int64, complex numbers complex64; everything
-    that has a dtype keeps it. Other byte orders are converted. Sequences may hold Tensors, which are stacked.
+    that has a dtype keeps it. Other byte orders are converted. Sequences may contain Tensors, which are stacked.
 
-    A Tensor that has the dtype and device already is returned itself. Everything else is copied, so that changing it
-    later changes no recorded result, except what nobody can write to: arrays that own their memory and are read-only,
-    `bytes`, files mapped to be read, and views of these. A read-only view of other memory is copied, since its owner
-    may write to it. `copy=False` shares whatever there is, if you promise that nobody writes to it; ArgumentError (a
-    ValueError) where only a copy will do. Ragged sequences raise ShapeError; strings and other objects DTypeError.
-    `order` and `like` are NumPy's and change nothing: elements have one order to all who look.
+    A Tensor that already has the dtype and device is returned itself. Everything else is copied, so that changing it
+    later changes no recorded result. Memory that cannot be written to is shared instead: read-only arrays that own
+    their memory, `bytes`, files mapped for reading, and views of these. A read-only view of other memory is copied,
+    since its owner may write to it. `copy=False` shares all other memory too, which nobody may write to afterwards.
+    Where a copy is needed it raises ArgumentError (a ValueError). Ragged sequences raise ShapeError. Strings and other
+    objects raise DTypeError. `order` and `like` have no effect: elements are always in C order.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).shape
     (2, 2)

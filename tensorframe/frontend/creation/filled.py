@@ -54,8 +54,7 @@ def full(
     """Return a tensor of `shape` with `fill_value` everywhere. It takes no memory until its elements are needed.
 
     The dtype of a Python number follows `asarray`: bool, int64, float32 or complex64. `fill_value` may be a tensor
-    that broadcasts to `shape`. `order` and `like`, here and in the functions below, are NumPy's and change nothing:
-    elements have one order to all who look, and tensors are made whatever else there is.
+    that broadcasts to `shape`. `order` and `like` are NumPy's and have no effect: elements are always in C order.
 
     >>> tfr.full((2, 2), 7).tolist()
     [[7, 7], [7, 7]]

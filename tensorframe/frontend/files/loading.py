@@ -34,10 +34,10 @@ def load(
 ) -> Any:
     """The tensors in a file: a Tensor of `.npy`, a dict by name of `.npz`, `.safetensors`, `.gguf`, either of `.zarr`.
 
-    Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
-    onto the file where they are stored as they are used (checksums of `.npz` members are compared when all of one is
-    read). Compressed members are unpacked in pieces: a slice of one keeps what it shows, and whoever goes on slicing
-    gets all of it read and kept. The file must stay unchanged until then. Two-byte elements that NumPy has no name for
+    Only names, shapes and dtypes are read at once. Elements are read when they are needed, from a memory map of the
+    file if it stores them uncompressed (the checksum of an `.npz` member is verified when all of it is read).
+    Compressed members are decompressed in pieces: the first slices of one store only what they show, later ones
+    decompress and store all of it. The file must not change until then. Two-byte elements without a dtype of NumPy's
     are bfloat16.
 
     `.safetensors.index.json` names the files that the tensors of a large model are in, which lie beside it. A `.zarr`
@@ -47,7 +47,7 @@ def load(
     Blocks of `.gguf` files (Q8_0, Q4_0, Q4_1, Q4_K, Q5_K, Q6_K) are float32, made of the blocks that are needed;
     `tfr.quantization.load` has matrices as they are. Of a file that is split, the first part finds the others.
 
-    The names of an archive are also its `files`, and `with` takes it, as NumPy's. Files are mapped whatever `mmap_mode`
+    An archive has `files` and works in a `with` block, as NumPy's. Files are mapped whatever `mmap_mode`
     says, and tensors never write to them: `"r+"` and `"w+"` raise. `allow_pickle`, `fix_imports`, `encoding` and
     `max_header_size` are about pickled objects, which are never read, and have no effect.
 
@@ -57,10 +57,10 @@ def load(
     Where a member of an `.npz` file is no array, or is damaged in its header, a mapping comes back that raises when
     this one is touched; its `unreadable` has the reasons by name. Pickled objects are such, and are never run.
 
-    Raises FileNotFoundError (MissingFileError) if there is no such file, ArgumentError for a `mmap_mode` that writes or
-    is none, and FileFormatError if the file is not of the
-    format its suffix says, is truncated, damaged or changed since, or an array claims more bytes than the option
-    `load_bytes` allows (0, the default, allows whatever a file of its size can hold).
+    A missing file raises MissingFileError (a FileNotFoundError). An unknown or writing `mmap_mode` raises
+    ArgumentError. A file that is truncated, damaged, has changed or is not of the format of its suffix raises
+    FileFormatError, and so does an array of more bytes than the option `load_bytes` (0, the default, allows whatever a
+    file of its size can hold).
 
     >>> path = folder / "weights.safetensors"
     >>> tfr.save(path, {"scale": tfr.asarray([1.0, 2.0])})

@@ -26,14 +26,14 @@ def save(
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Compute tensors, all in one go, and write them to a file or into an object.
+    """Evaluate tensors, in one plan, and write them to a file or into an array-like object.
 
-    The suffix says the format: `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor,
+    The suffix determines the format: `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor,
     `.zarr` either (with the package zarr); NumPy arrays are tensors here too. A path without a suffix gets `.npy`, or
     `.npz` of a mapping. Nothing is pickled, whatever `allow_pickle` says. `metadata` (strings by name) goes into
-    `.safetensors` only, and into formats of other packages (`tfr.extensions.FileFormat`) that have some. The file
-    appears at once when it is complete:
-    nobody sees half of it, and if something fails, or is interrupted, an older file of that name is untouched.
+    `.safetensors` only, and into formats of other packages (`tfr.extensions.FileFormat`) that have some. Writing is
+    atomic: the file appears when it is complete, and after an error or an interrupt an older file of that name is
+    unchanged.
 
     In place of a path, an open file or `io.BytesIO` takes one tensor as `.npy`, one after the other, or a mapping as
     `.npz`. Any other object with `shape`, `dtype` and assignment to slices takes one tensor of that shape and dtype: an

@@ -132,7 +132,7 @@ def copy(self: Tensor, /, order: str = "C") -> Tensor:
     >>> y.tolist()
     [1, 2]
     """
-    del order  # NumPy's: elements have one order to all who look
+    del order  # NumPy's: elements are always in C order
     return Tensor(self.node)
 
 

@@ -25,12 +25,13 @@ __all__ = ["grad", "value_and_grad", "vjp"]
 def grad(
     function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Return a function that gives the gradient of `function`, which must give one real number.
+    """Return a function that computes the gradient of `function`, whose result must be one real number.
 
-    `argnums` are the positions of what to differentiate for: the gradient is like that argument (a tensor, a number or
-    a tree of them), of a sequence of positions a tuple. Integers raise GradientError, and so does a result that is no
-    single real number. With `has_aux`, the function gives a pair, of which the first is differentiated and the second
-    given back beside the gradient. Values may be looked at inside: printed, branched on, assigned to.
+    `argnums` selects the positional arguments to differentiate with respect to. The gradient has the structure of that
+    argument (a tensor, a number or a tree of them); for a sequence of positions it is a tuple. An integer argument
+    raises GradientError, and so does a result that is not a single real number. With `has_aux`, the function returns a
+    pair: the first is differentiated, the second is returned beside the gradient. Inside the function, values may be
+    printed, branched on and assigned to.
 
     >>> tfr.grad(lambda x: tfr.sum(x**2))(tfr.asarray([1.0, -2.0])).tolist()
     [2.0, -4.0]
@@ -49,9 +50,9 @@ def grad(
 def value_and_grad(
     function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Return a function that gives the value of `function`, which must be one real number, and its gradient.
+    """Return a function that computes the value of `function`, which must be one real number, and its gradient.
 
-    Arguments are those of `grad`. With `has_aux`, the first of the two is the pair that the function gives.
+    Arguments are those of `grad`. With `has_aux`, the value is the pair that the function returns.
 
     >>> value, gradient = tfr.value_and_grad(lambda w: tfr.mean(w * w))(tfr.asarray([1.0, 3.0]))
     >>> value.item(), gradient.tolist()
