@@ -193,3 +193,9 @@ def test_changes_leave_out_noise_and_lines_that_are_new(old):
     new = Line("W2", "another", best=VALUES)
     same = line(at_most(1.5), best=VALUES | {OURS: 2.05})
     assert changes(old, [same, new]) == "no value of ours differs by more than 5%"
+
+
+def test_the_page_has_what_is_measured_apart():
+    page = (report.NOTES.parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for part in (report.NOTES, report.OUTGROWN):
+        assert part.read_text(encoding="utf-8").strip() in page

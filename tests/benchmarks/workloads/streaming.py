@@ -19,6 +19,7 @@ import numpy as np
 
 from tests.benchmarks.fresh import output
 from tests.benchmarks.goals import OURS, within
+from tests.benchmarks.tables import Table
 from tests.benchmarks.workload import Case, Workload, Yardstick
 
 SIZE, LIMIT = "4 GB", "512 MB"
@@ -97,7 +98,16 @@ def timed(program: str, size: str) -> tuple[float, int]:
         compute(program, path, target)
     took = perf_counter() - began
     target.unlink(missing_ok=True)
-    return took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    return took, most_memory()
+
+
+def most_memory() -> int:
+    """Return the most bytes that this process had, and not those of the process that started it, if Linux tells."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) << 10
 
 
 def in_process(_: Any, *, program: str) -> float:
@@ -105,8 +115,22 @@ def in_process(_: Any, *, program: str) -> float:
     return float(output(["-m", _MODULE, "--program", program], "").split()[0])
 
 
+def table(size: str = SIZE) -> Table:
+    """Return the seconds and the most memory of all programs, each in a process of its own."""
+    file_of(size)  # whoever runs first does not pay for it
+    rows, alone = [], 1.0
+    for program in ("read alone", *READS, "read and written alone", MAP):
+        words = output(["-m", _MODULE, "--size", size, "--program", program], "").split()
+        seconds, most = float(words[0]), int(words[1])
+        if program.endswith("alone"):
+            alone = seconds
+        rows.append([program, f"{seconds:.2f} s", f"{seconds / alone:.2f}x", f"{most >> 20} MiB"])
+    head = [f"{size} of float32 within {LIMIT}", "", "beside that alone", "most memory"]
+    return Table("", head, rows, range(1, 4))
+
+
 def main() -> None:
-    """Print the seconds and the most bytes of one program, or of all of them in processes of their own."""
+    """Print the seconds and the most bytes of one program, or the table of all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", default=SIZE, help=f"of the file (default {SIZE})")
     parser.add_argument("--program", default="", help="one of them, in this process")
@@ -115,9 +139,7 @@ def main() -> None:
         seconds, most = timed(options.program, options.size)
         print(seconds, most)  # noqa: T201 - read by the process that started this one
         return
-    for program in ("read alone", *READS, "read and written alone", MAP):
-        words = output(["-m", _MODULE, "--size", options.size, "--program", program], "").split()
-        print(f"{program:24} {float(words[0]):6.2f} s {int(words[1]) >> 20:6} MiB")  # noqa: T201
+    print(table(options.size))  # noqa: T201
 
 
 def _alone(program: str) -> tuple[Yardstick, ...]:
