@@ -138,7 +138,7 @@ GROUPS = (
     ),
     Group(
         "raw_kernels",
-        "Kernels of your own",
+        "Raw kernels",
         "Operations whose kernels you write. The [guide](../raw_kernels.md) explains.",
         ("raw_kernels",),
     ),

@@ -20,6 +20,12 @@ from tensorframe.documentation.raising import raised_in
 
 HERE = Path(__file__).parent
 _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
+_ERROR = r"[A-Z]\w+(?:Error|Warning)\b"
+# what begins with errors: the others that a condition is shared with, and the condition
+_SHARED = re.compile(
+    rf"(?:(?:, | and | or |, and |, or ){_ERROR})* (?=(?:if|unless|for|where|when|beyond)\b)"
+)
+_NEXT = re.compile(rf"(?:,| and| or|, and|, or) (?={_ERROR})")
 _ENTRY = re.compile(r"^(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?|\n)*)", re.MULTILINE)
 
 
@@ -119,15 +125,30 @@ def _annotation(function: Callable[..., Any]) -> str:
 
 
 def _named_errors(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the errors that a docstring names, each with the sentence that does."""
-    prose = " ".join(line for line in text.splitlines() if ">>>" not in line)
-    sentences = re.split(r"(?<=[.;:]) +", re.sub(r"\s+", " ", prose))
+    """Yield the errors that a docstring names, each with when it is raised."""
+    paragraphs = [part for part in re.split(r"\n\s*\n", text) if ">>>" not in part]
+    sentences = re.split(r"(?<=[.;:]) +", re.sub(r"\s+", " ", " ".join(paragraphs)))
     told: set[str] = set()
     for sentence in sentences:
-        for name in re.findall(r"\b[A-Z]\w+(?:Error|Warning)\b", sentence):
+        for name in re.findall(rf"\b{_ERROR}", sentence):
             if hasattr(errors, name) and name not in told:
                 told.add(name)
-                yield name, sentence
+                yield name, _condition(name, sentence)
+
+
+def _condition(name: str, sentence: str) -> str:
+    """Return when an error is raised by a sentence that says so of several, or the sentence: it may begin otherwise.
+
+    >>> _condition("DTypeError", "ShapeError for no axes, DTypeError and ArgumentError if x is none;")
+    'If x is none.'
+    """
+    told = sentence.rstrip(".;:")
+    text = told.removeprefix("Raises ")
+    after = text.partition(name)[2]
+    shared = _SHARED.match(after)
+    if shared is not None and re.match(_ERROR, text):
+        told = _NEXT.split(after[shared.end() :])[0]
+    return told[0].upper() + told[1:] + "."
 
 
 def _other_names(short: str, value: Any) -> list[str]:

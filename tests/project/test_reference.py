@@ -195,6 +195,14 @@ def test_sections_of_a_docstring_in_numpydocs_style_become_fields(reference):
     assert "----" not in text
 
 
+def test_an_error_has_its_own_condition_of_a_sentence_about_several(reference):
+    text = reference.entry("tensorframe.vmap", tfr.vmap)
+    assert ":raises ShapeError: If arguments have different numbers of examples.\n" in text
+    assert ":raises AxisError: If one lacks its axis.\n" in text
+    text = reference.entry("tensorframe.concat", tfr.concat)
+    assert ":raises ShapeError: Unless their other axes have equal sizes.\n" in text
+
+
 def test_errors_that_a_docstring_does_not_name_are_read_from_the_source(reference):
     text = reference.entry("tensorframe.split", tfr.split)
     assert ":raises ShapeError: " in text
