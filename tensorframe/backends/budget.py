@@ -56,18 +56,18 @@ class Accounts(Protocol):
 
 
 class Pressure(NamedTuple):
-    """Memory runs short: the argument of callbacks.
+    """The argument of callbacks when memory runs short.
 
-    It says whose memory, how much is wanted and how much there is, so that a callback can decide
-    what to drop.
+    It has the name of the memory, the bytes that are needed and the bytes that are free, so that a
+    callback can decide what to drop.
     """
 
     memory: str
-    """Whose memory: the name of a device, `"cpu"` for the host's."""
+    """The name of the device whose memory runs short; `"cpu"` stands for the host."""
     needed: int
-    """The bytes that are wanted."""
+    """How many bytes are needed."""
     room: int
-    """The bytes that there are now."""
+    """How many bytes are free."""
 
 
 Callback = Callable[[Pressure], object]

@@ -69,14 +69,16 @@ def select(
 ) -> Device:
     """Return the device to use: the first with room for `memory`, in bytes, as text ("4GiB"), or as an estimate.
 
-    Of what `tfr.estimate` returns it is the peak on all devices together, as if one had to hold it all; of what
-    `nn.estimate_memory` returns, the total.
+    For an estimate of `tfr.estimate`, `memory` is the sum of its peaks over all devices, since one device has to hold
+    everything; for one of `nn.estimate_memory`, it is the total.
 
-    "auto" goes through the devices in the order of `set_backend_priority`; a list of devices is gone through as it
-    stands. A device that is not there, or too small, is passed over; DeviceError, with the reason for each, if none is
-    left. Room is what is free at the moment. A device that cannot tell how much that is (WebGPU cannot) is taken.
-    With `fastest_for`, an estimate, it is the one that computes this in the least time, by what `tfr.calibrate` has
-    measured; what was not measured is passed over.
+    "auto" tries the devices in the order of `set_backend_priority`, a list of devices in its own order. Devices that
+    are not available, or too small, are skipped. Room is the memory that is free at the moment; a device that cannot
+    report it (WebGPU cannot) counts as large enough. With `fastest_for`, an estimate, the result is the device with the
+    shortest predicted time by the figures of `tfr.calibrate`; devices that were not measured are skipped.
+
+    DeviceError if no device is left; the error has the reason for each. ArgumentError if `name` is not a device or a
+    list of devices, or `fastest_for` is not an estimate.
 
     >>> tfr.backends.select("cpu", memory="1 MiB")
     Device('cpu')

@@ -13,8 +13,8 @@ from tensorframe.backends.selection import backend_priority, show_bytes
 def discover() -> tuple[Found, ...]:
     """Return what every backend finds now: its devices, or the reason that it has none.
 
-    Each one has `name`, `devices` (of DeviceInfo), `reason`, `origin` (the package, if it is not this one) and
-    `available`. Packages that were installed meanwhile are found. Nothing raises, whatever state drivers are in.
+    Each entry has `name`, `devices` (of DeviceInfo), `reason`, `origin` (the package, if it is not this one) and
+    `available`. Packages that were installed meanwhile are found. A broken driver is a reason, and raises nothing.
 
     >>> found = {one.name: one for one in tfr.backends.discover()}
     >>> found["numpy"].available, found["numpy"].reason
@@ -26,7 +26,7 @@ def discover() -> tuple[Found, ...]:
 def available() -> tuple[str, ...]:
     """Return the names of the backends that can compute here.
 
-    The preferred one first. Devices that cannot compute are left out: `tfr.doctor()` tells why.
+    The preferred backend comes first. Backends that cannot compute are left out: `tfr.doctor()` shows why.
 
     >>> "cpu" in tfr.backends.available()
     True
@@ -35,7 +35,7 @@ def available() -> tuple[str, ...]:
 
 
 def devices() -> tuple[DeviceInfo, ...]:
-    """Return the devices that can compute here, with what their drivers tell of them at the moment.
+    """Return the devices that can compute here, with the current reports of their drivers.
 
     Each has its limits (`max_buffer`, `max_group`, `shared_memory` ...) and `precisions`, and once `tfr.calibrate` has
     measured them, `bandwidth` and `flops`.
@@ -51,7 +51,7 @@ def devices() -> tuple[DeviceInfo, ...]:
 
 
 def summary() -> str:
-    """Return a table of all backends: their devices, or why there are none and what helps.
+    """Return a table of all backends: their devices, or the reason that they have none and what helps.
 
     >>> print(tfr.backends.summary())
     device  found

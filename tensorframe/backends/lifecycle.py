@@ -19,10 +19,10 @@ _ELEMENTS = 1 << 12
 
 
 def open(device: str | Device, *, warm_up: bool = False) -> Device:
-    """Open a device now rather than at its first use, and return it; one that is open stays as it is.
+    """Open a device now rather than at its first use, and return it; a device that is open stays open.
 
-    With `warm_up` it also compiles and runs a small kernel, so that what is loaded for the first one is there.
-    DeviceError if the device is not here, or does not open.
+    With `warm_up` the device also compiles and runs a small kernel, which loads the compiler ahead of your first one.
+    DeviceError if the device is not available, or does not open.
 
     >>> tfr.backends.open("cpu", warm_up=True)
     Device('cpu')
@@ -35,11 +35,11 @@ def open(device: str | Device, *, warm_up: bool = False) -> Device:
 
 
 def close(device: str | Device) -> None:
-    """Close a device: what runs on it finishes, then its memory, kernels and handles go back to the driver.
+    """Close a device: running kernels finish, then its memory, kernels and handles go back to the driver.
 
-    Tensors whose values lie there are lost, and raise DeviceError when somebody uses them; so do threads in the middle
-    of a computation. The device opens again when it is next used. What works in the host's memory loses nothing, and
-    gives back what it has pooled. DeviceError if the device is not here.
+    DeviceError if the device is not available. The values of tensors on the device are lost: later uses of these
+    tensors raise DeviceError, and so do computations that other threads have begun. The device opens again when it is
+    next used. Devices that work in host memory (cpu, numpy, llvm) lose nothing, and return their pooled memory.
 
     >>> tfr.backends.close("numpy")
     >>> tfr.ones(2, device="numpy").tolist()
@@ -54,7 +54,7 @@ def close(device: str | Device) -> None:
 
 
 def is_open(device: str | Device) -> bool:
-    """Whether a device is open; what works in the host's memory always is. DeviceError if it is not here.
+    """Whether a device is open; devices that work in host memory always are. DeviceError if it is not available.
 
     >>> tfr.backends.is_open("cpu")
     True

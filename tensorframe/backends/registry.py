@@ -40,12 +40,13 @@ _on_change: list[Callable[[], None]] = []
 
 
 def register(backend: Backend, *names: str, override: bool = False) -> None:
-    """Make a backend known under `names` (its own name if none is given): what names of its devices start with.
+    """Register a backend under `names`, its own name by default; names of its devices begin with one of them.
 
-    A name that is known already stands for the new backend from now on, one of this package ("cpu") only with
-    `override`; functions that `jit` has recorded keep the old one. ArgumentError if `backend` is no Backend, or
-    a name is not made of small letters, digits and underscores, or means something else to users ("auto", "vulkan");
-    then none of the names is changed.
+    A name that is registered already refers to the new backend from then on; a name of this package ("cpu") needs
+    `override`. Functions that `jit` has recorded keep the old backend.
+
+    ArgumentError if `backend` is not a Backend, or a name is reserved ("auto", "vulkan") or has other characters than
+    small letters, digits and underscores; none of the names changes then.
 
     >>> from tensorframe.backends.dry import DryBackend
     >>> tfr.backends.register(DryBackend(), "planned")
@@ -58,9 +59,9 @@ def register(backend: Backend, *names: str, override: bool = False) -> None:
 
 
 def unregister(name: str) -> None:
-    """Forget a backend that was registered: its name stands again for what it stood for before, if for anything.
+    """Remove a backend that was registered; its name refers to the backend that it named before, if any.
 
-    ArgumentError for a name that was not registered.
+    ArgumentError if the name was not registered.
 
     >>> from tensorframe.backends.dry import DryBackend
     >>> tfr.backends.register(DryBackend(), "planned")
@@ -71,17 +72,18 @@ def unregister(name: str) -> None:
 
 
 def configure(name: str | Device | Mapping[str, Mapping[str, Any]], **settings: Any) -> None:
-    """Change settings of a device, those that are named, for every thread; None is a setting's default again.
+    """Change the named settings of a device, for every thread; None restores the default of a setting.
 
-    A device has those settings alone that change something there. All that compute have `memory_limit`, as
-    `tfr.memory.limit` has it, which is kept when a device closes and opens; cpu, numpy and llvm, which share
-    theirs, have `threads`. CUDA's have `pinned`, whether transfers go through pinned memory, `tensor_cores`,
-    whether products of float32 may be rounded for these, and `graphs`, whether launches of jitted functions become
-    CUDA graphs (None: as the option `cuda_graphs` says). A dict of such dicts, by device, configures several. The
-    backend "dask" has `client`, a `distributed.Client`, whose cluster runs the tasks from now on (None leaves that
-    to Dask: its own current client, or threads here), and `chunk`, the size of a block at most.
-    ArgumentError names a device or setting that is not known, and a value that is none; then nothing changes.
-    DeviceError if the device is not here.
+    Each device has only the settings that have an effect on it. All devices that compute have `memory_limit`, as in
+    `tfr.memory.limit`; it survives closing and opening the device. cpu, numpy and llvm, which share their threads, have
+    `threads`. CUDA devices have `pinned` (transfers go through pinned memory), `tensor_cores` (matmuls of float32 may
+    round their factors to TF32) and `graphs` (launches of jitted functions become CUDA graphs; None follows the
+    option `cuda_graphs`). The backend "dask" has `client`, a `distributed.Client` whose cluster runs the tasks from
+    then on (None leaves the choice to Dask: its current client, or local threads), and `chunk`, the largest size of a
+    block. A mapping from devices to mappings of settings configures several devices.
+
+    ArgumentError if a device or setting is not known, or a value is not valid; nothing changes then. DeviceError if the
+    device is not available.
 
     >>> tfr.backends.configure("dask", chunk="64 MiB")
     >>> tfr.backends.configure("dask", chunk=None)

@@ -54,12 +54,14 @@ def supports(
     """Return whether a device computes an operation on elements of a dtype itself: true, false, or why it falls back.
 
     `op` is the name of an operation (`"exp"`, `"matmul"`, `"softmax"`), a function of the namespace, or a function of
-    yours, which is called with a matrix. What is returned is true if all of it runs on the device. Otherwise it is
-    false, and its `reason` says why: `falls_back` tells what runs on the cpu instead from what is not defined. Plans
-    decide, as they do for a program, but nothing is computed, compiled or moved. `shape` is that of the operands, by
-    default of a small matrix; with it, the answer for `"dask"` has a reason where one worker takes all of them, since
-    there are no blocks to be made. ArgumentError for an operation that is not known, DeviceError for a device that is
-    not here, DTypeError for what is no dtype.
+    yours, which is called with a matrix. The answer is true if the whole operation runs on the device. Otherwise it is
+    false, and `reason` says why; `falls_back` is true if the cpu runs it instead, and false if the operation is not
+    defined. The answer comes from a plan; nothing is computed, compiled or moved. `shape` is the shape of the operands,
+    by default that of a small matrix. With it, the answer for `"dask"` has a reason if one worker takes all operands
+    because they cannot be divided into blocks.
+
+    ArgumentError if the operation is not known. DeviceError if the device is not available. DTypeError if `dtype` is
+    not a dtype.
 
     >>> bool(tfr.backends.supports("exp", "cpu", "float32"))
     True
