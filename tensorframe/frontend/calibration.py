@@ -84,14 +84,15 @@ def _row(calibrated: CalibratedDevice) -> tuple[str, ...]:
 
 
 def calibrate(device: str | Device | None = None, *, force: bool = False) -> Calibration:
-    """Measure how fast devices copy and compute at best, keep that on disk, and return it as a table.
+    """Measure how fast devices copy and compute at best, store the figures on disk, and return them as a table.
 
-    Profiles and plans say by it how near to a device's limits a kernel comes. `copy_bandwidth` is that of a large
-    float32 array, bytes read and written; `flops` is what a product of large float32 matrices reaches, or a kernel of
-    multiplications and additions, whichever is more. `device` is one device, None for all that are here; each takes
-    about two seconds. What was measured before, of the same device with the same driver, is taken from disk unless
-    `force` says to measure again. The cpu works with all of its threads. DeviceError if `device` is not here; a
-    device that fails has its reason in the table, and raises KernelError if it was named.
+    Profiles and plans then show how near each kernel comes to the limits of its device. `copy_bandwidth` counts the
+    bytes read and written while a large float32 array is copied. `flops` is the rate of a matmul of large float32
+    matrices, or of a kernel of multiplications and additions, whichever is higher. The cpu works with all of its
+    threads. Each device takes about two seconds. Figures of an earlier run, for the same device with the same driver,
+    are read from disk unless `force` is true. In a table of all devices, a device that fails has its reason in its row.
+
+    DeviceError if `device` is not available. KernelError if the measurement on `device` fails.
 
     >>> with tfr.config.override(cache_dir=str(folder)):
     ...     found = tfr.calibrate("numpy")

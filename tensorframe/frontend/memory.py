@@ -63,34 +63,34 @@ class MemoryLimit:
 def limit(size: int | str | None, *, device: str | Device | None = None) -> MemoryLimit:
     """Set how many bytes tensorframe may take on a device, from now on or for a `with` block.
 
-    A plan that needs more is refused before its first step, with OutOfMemoryError; nothing is computed then, and no
-    tensor is changed. On the host, all that this process has to itself counts, the interpreter and arrays of other
-    libraries included, and cpu, numpy and llvm have one limit. On other devices it is the memory of tensors, and what
-    is pooled for later ones.
+    A plan that needs more runs tile by tile where it can. Otherwise it raises OutOfMemoryError before its first step:
+    nothing is computed, and no tensor changes. On the host, all private memory of the process counts, including the
+    interpreter and arrays of other libraries; cpu, numpy and llvm have one limit. On other devices, the memory of
+    tensors counts, and memory that is pooled for later ones.
 
     Parameters
     ----------
     size
-        Bytes, or text such as "4 GiB" or "512 MB"; None for what the machine gives, which is the default: the least of
-        what the operating system or the driver has left, control groups (of containers and jobs), RLIMIT_AS and
-        RLIMIT_DATA, and what Slurm or Grid Engine gave the job.
+        Bytes, or text such as "4 GiB" or "512 MB". None, the default, is the limit of the machine: the least of the
+        memory that the operating system or the driver has left, control groups (of containers and jobs), RLIMIT_AS and
+        RLIMIT_DATA, and the memory that Slurm or Grid Engine gave the job.
     device
-        The device; the default one if it is None.
+        The device, or its name; None for the default device.
 
     Returns
     -------
     MemoryLimit
-        A context manager: the limit ends with its block. In a block, the smallest limit of all blocks that are open on
-        the device holds, in every thread, since memory belongs to the process.
+        A context manager: the limit ends with its block. Where several blocks are open on the device, in any thread,
+        the smallest limit applies, since memory belongs to the process.
 
     Raises
     ------
     ArgumentError
-        For what is no amount of memory, negative numbers included.
+        If `size` is not an amount of memory, or is negative.
     OutOfRangeError
-        For less than what is in use already.
+        If `size` is not more than the memory already in use.
     DeviceError
-        If the device is not here, or has no memory of its own that could be limited.
+        If the device is not available, or has no memory of its own to limit.
 
     Examples
     --------
@@ -155,28 +155,28 @@ def _budget_of(call: str, device: str | Device | None) -> tuple[Device, Budget]:
 class DeviceMemory:
     """The memory of one device, in bytes, as tensorframe uses it.
 
-    What tensors use, what the pool keeps for later, the highest sum since `reset_peak`, and counts
-    of requests.
+    It has the memory that tensors use, the memory that is pooled, the peak since `reset_peak`, and
+    counts of requests.
     """
 
     device: Device
     """On the host, cpu stands for all devices that share its memory."""
     in_use: int
-    """What tensors have in blocks of the pool; on the host, small arrays and those of NumPy's functions have none."""
+    """Memory of tensors in blocks of the pool; on the host, small arrays and results of NumPy's functions have none."""
     pooled: int
-    """What is pooled tensors: `trim` gives it back."""
+    """Memory that is pooled for later tensors: `trim` returns it."""
     peak: int
     """The most that was in use at once, since the beginning or since `reset_peak`."""
     counted: int
-    """What counts towards the limit: on the host all that this process has to itself, but for what is pooled."""
+    """Memory that counts towards the limit: on the host all private memory of the process, without pooled memory."""
     limit: int | None
-    """What `limit` set, else what is in use and the machine still gives; None where nothing tells."""
+    """The limit that `limit` set, else the memory in use plus what the machine has left; None if unknown."""
     allocations: int
-    """How often the system or the driver was asked for a block."""
+    """How often a block was allocated by the system or the driver."""
     hits: int
-    """How often a block that was pooled served instead."""
+    """How often a pooled block was reused instead."""
     refusals: int
-    """Plans and blocks that were refused, since they did not fit."""
+    """How many plans and blocks were refused because they did not fit."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,7 +214,7 @@ def cells(row: DeviceMemory) -> tuple[str, ...]:
 
 
 def stats() -> MemoryStatistics:
-    """Return how much memory tensorframe has taken, on the host and on every device that is in use.
+    """Return how much memory tensorframe uses, on the host and on every device in use.
 
     >>> before = tfr.memory.stats()["cpu"].in_use
     >>> x = (tfr.arange(4_000_000) * 3).compute()
@@ -258,11 +258,11 @@ def _meant(call: str, device: str | Device | None) -> list[Budget]:
 
 
 def trim(device: str | Device | None = None) -> int:
-    """Give memory that is pooled for later tensors back to the system or the driver; return how many bytes that were.
+    """Return memory that is pooled for later tensors to the system or the driver, and return the number of bytes.
 
-    Of one device, or of all that are in use. What tensors have stays. On the host, what is free in the heaps of the C
-    library goes back as well, where that can be had (glibc); it was never pooled, so it is not in what is returned.
-    DeviceError if the device is not here.
+    It concerns one device, or all devices in use. Memory of tensors stays. On the host, free memory in the heaps of the
+    C library is returned as well (glibc only); it was not pooled, so the result does not count it. DeviceError if the
+    device is not available.
 
     >>> x = tfr.ones((2000, 2000)).compute() * 3
     >>> x = x.compute()
@@ -279,9 +279,9 @@ def trim(device: str | Device | None = None) -> int:
 
 
 def reset_peak(device: str | Device | None = None) -> None:
-    """Have `stats().peak` begin again with what is in use now: on one device, or on all that are in use.
+    """Reset `stats().peak` to the memory in use now, on one device or on all devices in use.
 
-    DeviceError if the device is not here.
+    DeviceError if the device is not available.
 
     >>> tfr.memory.reset_peak("cpu")
     >>> row = tfr.memory.stats()["cpu"]
@@ -293,12 +293,12 @@ def reset_peak(device: str | Device | None = None) -> None:
 
 
 def on_pressure(callback: Callback) -> Callable[[], None]:
-    """Have a function called when memory runs short, which may give some up; return a function that takes that back.
+    """Register a function that frees memory when memory runs short; return a function that removes it again.
 
-    It is called with a `Pressure` (`memory`, `needed` and `room`) before a plan or an allocation is refused, in the
-    thread that computes, and, with nothing needed, when the host's memory, or that of the control group, is nearly used
-    up, in a thread of its own. What it drops is there for the plan that waits. What it raises reaches whoever computes.
-    ArgumentError for what cannot be called.
+    `callback` is called with a `Pressure` (`memory`, `needed` and `room`) in two cases: before a plan or an allocation
+    is refused, in the thread that computes; and when the memory of the host, or of the control group, is nearly used
+    up, in a thread of its own and with `needed` zero. Memory that it frees is available to the waiting plan. In
+    the first case its exceptions are raised by the computation. ArgumentError if `callback` is not callable.
 
     >>> cache = {"recent": tfr.ones(1000)}
     >>> forget = tfr.memory.on_pressure(lambda pressure: cache.clear())

@@ -23,17 +23,16 @@ __all__ = ["from_reader"]
 def from_reader(array: Any, /, *, device: OnDevice = None) -> Tensor:
     """The elements of any object with `shape`, `dtype` and slices, read when they are needed.
 
-    For arrays of Zarr, h5py, netCDF4, TensorStore, xarray and Dask, a `np.memmap`, or an object of your own. It is
-    asked for `array[a:b, c:d]`, with a slice for each axis (steps are positive), and has to give an array of that
-    shape and its own dtype. Of a slice, `(t * 2)[:10]`, only what that needs is read; reading takes the memory of what
-    is read and some megabytes, or a chunk, where `array.chunks` says how large one is. What was read as a whole is
-    kept as long as the tensor is; until then the object must not change.
+    For arrays of Zarr, h5py, netCDF4, TensorStore, xarray and Dask, a `np.memmap`, or an object of your own. Elements
+    are read by `array[a:b, c:d]`, with a slice for each axis and positive steps; this must return an array of that
+    shape and of the object's dtype. A slice such as `(t * 2)[:10]` reads only the elements that it needs. Reading takes
+    the memory of these elements and some megabytes, or that of a chunk where the object has `chunks`. A tensor that was
+    read as a whole stores its elements; do not change the object before that.
 
-    Objects of libraries that are known to be safe are used from any thread, all others by one thread at a time.
+    Objects of libraries that are known to be thread-safe are read by several threads, others by one thread at a time.
 
-    Raises DTypeError if the object has no slices, or elements of a dtype that no tensor has, and ShapeError if its
-    shape is none. When elements are read, ReadError says what the object raised, or what it gave instead of what it
-    was asked for.
+    DTypeError if the object has no slices, or elements of a dtype that no tensor has. ShapeError if `shape` is not a
+    tuple of sizes. ReadError if, while elements are read, the object raises or returns another shape or dtype.
 
     >>> stored = np.memmap(folder / "x.dat", np.float32, "w+", shape=(1000, 1000))
     >>> x = tfr.from_reader(stored)

@@ -34,33 +34,33 @@ def load(
 ) -> Any:
     """The tensors in a file: a Tensor of `.npy`, a dict by name of `.npz`, `.safetensors`, `.gguf`, either of `.zarr`.
 
-    Only names, shapes and dtypes are read at once. Elements are read when they are needed, from a memory map of the
-    file if it stores them uncompressed (the checksum of an `.npz` member is verified when all of it is read).
-    Compressed members are decompressed in pieces: the first slices of one store only what they show, later ones
-    decompress and store all of it. The file must not change until then. Two-byte elements without a dtype of NumPy's
-    are bfloat16.
+    Only names, shapes and dtypes are read immediately. Elements are read when they are needed, from a memory map if the
+    file stores them uncompressed (the checksum of an `.npz` member is verified when the whole member is read).
+    Compressed members are decompressed in pieces: the first slices of a member store only their own elements, later
+    slices decompress and store the whole member. Do not change the file before its elements are read. Two-byte elements
+    whose dtype NumPy does not know (`V2`) are bfloat16.
 
-    `.safetensors.index.json` names the files that the tensors of a large model are in, which lie beside it. A `.zarr`
-    folder is an array, or a group of arrays by their paths in it; the package zarr reads it, chunk by chunk. Arrays of
-    other formats, such as HDF5, are read by `from_reader`.
+    `.safetensors.index.json` lists the files of a large model, which are in the same folder. A `.zarr` folder is an
+    array, or a group of arrays by path; the package zarr reads it, chunk by chunk. `from_reader` reads arrays of other
+    formats, such as HDF5.
 
-    Blocks of `.gguf` files (Q8_0, Q4_0, Q4_1, Q4_K, Q5_K, Q6_K) are float32, made of the blocks that are needed;
-    `tfr.quantization.load` has matrices as they are. Of a file that is split, the first part finds the others.
+    Quantised tensors of `.gguf` files (Q8_0, Q4_0, Q4_1, Q4_K, Q5_K, Q6_K) become float32, converted from the blocks
+    that are needed; `tfr.quantization.load` returns them quantised. The first part of a split file finds the others.
 
-    An archive has `files` and works in a `with` block, as NumPy's. Files are mapped whatever `mmap_mode`
-    says, and tensors never write to them: `"r+"` and `"w+"` raise. `allow_pickle`, `fix_imports`, `encoding` and
-    `max_header_size` are about pickled objects, which are never read, and have no effect.
+    An archive has `files` and works in a `with` block, as in NumPy. Files are memory-mapped for every `mmap_mode`, and
+    tensors never write to them. `allow_pickle`, `fix_imports`, `encoding` and `max_header_size` concern pickled
+    objects, which are never read, and have no effect.
 
-    Formats of other packages (`tfr.extensions.FileFormat`) are read by theirs. Of an open file, or `io.BytesIO`, the
-    array that it stands at is read at once, or all of an archive, in NumPy's formats.
+    Packages can add formats (`tfr.extensions.FileFormat`). From an open file, or `io.BytesIO`, the array at the current
+    position, or a whole archive, is read immediately, in NumPy's formats.
 
-    Where a member of an `.npz` file is no array, or is damaged in its header, a mapping comes back that raises when
-    this one is touched; its `unreadable` has the reasons by name. Pickled objects are such, and are never run.
+    If a member of an `.npz` file is not an array, or its header is damaged, the result is a mapping that raises when
+    that member is accessed; `unreadable` has the reasons by name. Pickled objects are such members, and never run.
 
-    A missing file raises MissingFileError (a FileNotFoundError). An unknown or writing `mmap_mode` raises
-    ArgumentError. A file that is truncated, damaged, has changed or is not of the format of its suffix raises
-    FileFormatError, and so does an array of more bytes than the option `load_bytes` (0, the default, allows whatever a
-    file of its size can hold).
+    MissingFileError, which is a FileNotFoundError, if the file does not exist. ArgumentError if `mmap_mode` is unknown
+    or would write. FileFormatError if the file is truncated, damaged, has changed, is not of the format of its suffix,
+    or holds an array of more bytes than the option `load_bytes` (0, the default, allows whatever a file of its size
+    can hold).
 
     >>> path = folder / "weights.safetensors"
     >>> tfr.save(path, {"scale": tfr.asarray([1.0, 2.0])})

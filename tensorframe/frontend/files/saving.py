@@ -29,18 +29,19 @@ def save(
     """Evaluate tensors, in one plan, and write them to a file or into an array-like object.
 
     The suffix determines the format: `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor,
-    `.zarr` either (with the package zarr); NumPy arrays are tensors here too. A path without a suffix gets `.npy`, or
-    `.npz` of a mapping. Nothing is pickled, whatever `allow_pickle` says. `metadata` (strings by name) goes into
-    `.safetensors` only, and into formats of other packages (`tfr.extensions.FileFormat`) that have some. Writing is
+    `.zarr` either (with the package zarr). NumPy arrays may take the place of tensors. A path without a suffix gets
+    `.npy`, or `.npz` for a mapping. Nothing is pickled: `allow_pickle` has no effect. Only `.safetensors`, and formats
+    of other packages (`tfr.extensions.FileFormat`) that support it, take `metadata` (strings by name). Writing is
     atomic: the file appears when it is complete, and after an error or an interrupt an older file of that name is
     unchanged.
 
     In place of a path, an open file or `io.BytesIO` takes one tensor as `.npy`, one after the other, or a mapping as
     `.npz`. Any other object with `shape`, `dtype` and assignment to slices takes one tensor of that shape and dtype: an
-    array of Zarr or h5py, a `np.memmap`. Both keep what was written into them before something failed.
+    array of Zarr or h5py, a `np.memmap`. After an error, both contain what was written before it.
 
-    Raises DTypeError for a dtype that the format cannot hold (complex128 in `.safetensors`), or the object does not;
-    ShapeError for a shape other than the object's; WriteError where a disk is full or fails, or the object raises.
+    DTypeError if the format, or the object, cannot hold the dtype (complex128 in `.safetensors`). ShapeError if the
+    object has another shape. WriteError if the disk is full or fails, or the object raises. FileFormatError if the
+    suffix belongs to a format that cannot be written, or that has no metadata.
 
     >>> path = folder / "points.npz"
     >>> tfr.save(path, {"x": tfr.asarray([1, 2]), "y": tfr.asarray([0.5, 0.25])})

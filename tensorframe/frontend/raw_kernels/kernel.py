@@ -43,27 +43,29 @@ def raw_kernel(
 ) -> RawKernel:
     """Return an op whose kernels you write: bodies in CUDA C++, OpenCL C, WGSL, and a Python function for the cpu.
 
-    You write what one thread does. The signature, the indices and the words for dtypes are made of what you declare:
-    `inputs` and `outputs` map names to `"float32[rows, 3]"` (an array, whose elements are in C order), `"T[n]"` (one
-    of any dtype, which the source calls `T`) or `"int32"` (a number). A body sees the arrays and numbers, the sizes
-    (`rows`, `n`) and its own index by these names, sizes and indices as 32-bit integers. What it does not write is
+    The body is the work of one thread. The signature, the indices and the type names are generated from the
+    declarations: `inputs` and `outputs` map names to `"float32[rows, 3]"` (an array in C order), `"T[n]"` (an array of
+    any dtype, which the source calls `T`) or `"int32"` (a scalar). The body uses the arrays, scalars, sizes (`rows`,
+    `n`) and its own index by these names; sizes and indices are 32-bit integers. Elements that no thread writes are
     undefined.
 
-    `grid` maps the names of indices to how many there are, as numbers or expressions of sizes, the last index running
-    over neighbouring threads; without it they are `i`, `j`, `k`, `l` over the axes of the first output. With `group`,
-    threads of a group work together: all of a group run the body, those beyond the edge of the grid too, and besides
-    `i` there are `i_local` and `i_group`. `shared` declares memory of a group as `inputs` are declared. `static` names
-    numbers that are part of the text.
+    `grid` maps each index to its number of values, an integer or an expression of sizes; the last index runs over
+    neighbouring threads. By default the indices are `i`, `j`, `k`, `l` over the axes of the first output. With `group`,
+    threads form work-groups: every thread of a group runs the body, including those beyond the edge of the grid, and
+    the body has `i_local` and `i_group` beside `i`. `shared` declares memory that a work-group shares, in the form of
+    `inputs`. `static` names scalars that are compiled into the source as constants.
 
     `source` maps `"cuda"`, `"opencl"` and `"wgsl"` to texts, and `"cpu"` to a Python function, which Numba compiles
-    (`pip install tensorframe-lazy[numba]`): it takes any of the names; one that takes the indices runs for each of
-    them, one that takes none runs once. `reference` is a function of tensors that means the same, called with inputs
-    by name: it runs where there is no source, and `grad`, `vmap`, `verify` and `estimate` go by it. Instead,
-    `vjp(args, out, ct)` gives the cotangent of each input, as with `tfr.custom_gradient`.
+    (`pip install tensorframe-lazy[numba]`). Its parameters are any of the names: a function with index parameters runs
+    for each index, a function without them runs once. `reference` is an equivalent function of tensors, called with the
+    inputs by name. It runs on devices without a source, and `grad`, `vmap`, `verify` and `estimate` use it. For
+    the gradient alone, `vjp(args, out, ct)` returns the cotangent of each input, as with `tfr.custom_gradient`.
 
-    Calls take tensors of the declared dtypes and numbers, and give a tensor, or a tuple of several. Raises
-    ArgumentError, ShapeError and DTypeError for declarations and operands that do not fit; KernelError, with the line
-    of your source, when a source does not compile.
+    Calls take tensors of the declared dtypes and numbers, and return a tensor, or a tuple of several.
+
+    ArgumentError if a declaration or a source is malformed. ShapeError if the shape of an operand does not fit its
+    declaration. DTypeError if a declared dtype is not known, or that of an operand does not fit. KernelError if a
+    source does not compile; the error shows the line of the source.
 
     >>> def scale_and_add(i, a, x, y, out):
     ...     out[i] = a * x[i] + y[i]

@@ -95,14 +95,15 @@ def operations(count: float) -> str:
 def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
     """Return what computing `tensors` together takes: nothing is computed, compiled, allocated or moved.
 
-    With `device`, it is what they would take if all that they are made of were there. The device need not be: of one
-    that is not here it is assumed that its kernels do what compiled kernels do here. DeviceError if no backend has
-    such a name, DTypeError for what is no tensor.
+    With `device`, the estimate is for a run with all operands on that device. The device need not be available: its
+    kernels are then assumed to do what compiled kernels do on this machine.
 
-    The `peak` is a bound: it counts inputs, values between steps, results, and what a step takes for itself while it
-    runs, such as copies that NumPy's and LAPACK's functions work on, blocks of threads, and memory for sorting. On the
-    cpu it is that of the engine that takes more, where both may run a step. Python's own objects, compilers, and memory
-    that is kept for later tensors are not in it.
+    `peak` is an upper bound. It counts inputs, intermediates, results, and the workspace of each step, such as copies
+    for functions of NumPy and LAPACK, buffers of threads, and memory for sorting. Where either engine of the cpu may
+    run a step, the engine that takes more counts. Python's own objects, compilers, and memory that is pooled for later
+    tensors do not count.
+
+    DeviceError if no backend has that name. DTypeError if an argument is not a tensor.
 
     >>> x = tfr.ones((1000, 1000)) * tfr.arange(1000.0)
     >>> tfr.estimate(tfr.sum(tfr.exp(x.compute()), axis=1))
