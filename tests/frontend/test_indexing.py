@@ -180,6 +180,26 @@ def test_reading_and_writing_compute_nothing(key):
     assert x.node.storage is None
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 1), (2, 3), (1, 2, 3)])
+@pytest.mark.parametrize("index", [1, [-1, 0]])
+def test_values_broadcast_to_the_rows_of_an_index_tensor(index, shape):
+    rows, values = np.array(index), numbered(shape) + 100
+    if not rows.ndim and len(shape) > 1 and shape[-2] != 1:
+        values = values[..., :1, :]
+    expected, x = numbered((4, 3)), tensor(numbered((4, 3)))
+    expected[rows] = values
+    x[tfr.asarray(rows)] = tfr.asarray(values)
+    np.testing.assert_array_equal(x.numpy(), expected)
+
+
+@pytest.mark.parametrize(("index", "value"), [([0, 4], 1), ([0, -5], 1), ([0, 1], np.ones(4, int))])
+def test_wrong_rows_and_values_are_refused_and_nothing_changes(index, value):
+    x = tensor(numbered((4, 3)))
+    with pytest.raises((IndexingError, ShapeError)):
+        x[tfr.asarray(index)] = value
+    np.testing.assert_array_equal(x.numpy(), numbered((4, 3)))
+
+
 def test_a_scalar_set_by_a_mask_computes_nothing():
     x = tensor([1.0, -2.0, 3.0]) * 2
     x[x < 0] = 0.0

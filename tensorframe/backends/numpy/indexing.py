@@ -17,7 +17,9 @@ Array = Any
 Axes = tuple[int, ...]
 
 
-def _key(ndim: int, indices: list[Array], axes: Axes) -> tuple[Any, ...]:
+def _key(ndim: int, indices: list[Array], axes: Axes) -> Any:
+    if axes == (0,):  # as of most
+        return indices[0]
     key: list[Any] = [slice(None)] * ndim
     for axis, index in zip(axes, indices, strict=True):
         key[axis] = index

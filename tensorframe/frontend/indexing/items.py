@@ -28,7 +28,7 @@ from tensorframe.graph.history import history
 from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import cast, record, record_map
-from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.graph.shape import MAX_NDIM, Shape, broadcast, check_size
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
 from tensorframe.ops.elementwise import WHERE
@@ -69,7 +69,13 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
     if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:  # in a third of the time
         index = index_node(key, 0, node.shape[0], node.device)
         inputs = (node, index)
-        return handle_on(record(GATHER, inputs, (0,), 0, device=device_of(inputs)))
+        device = node.device
+        if index.device is not device:
+            return handle_on(record(GATHER, inputs, (0,), 0, device=device_of(inputs)))
+        shape = check_size("gather", index.shape + node.shape[1:])
+        return handle_on(
+            new_node(GATHER, inputs, ((0,), 0), shape, node.dtype, device, recording_site())
+        )
     if type(key) is Tensor and key.node.dtype in BOOL:
         chosen = _masked(node, key.node)
         if chosen is not None:
@@ -194,7 +200,13 @@ def _view(node: Node, selection: Selection) -> Node:
 
 
 def _reshape(node: Node, shape: Shape) -> Node:
-    return node if node.shape == shape else record(RESHAPE, (node,), shape)
+    """Return the elements under another shape of as many."""
+    if node.shape == shape:
+        return node
+    if len(shape) > MAX_NDIM:
+        check_size("reshape", shape)
+    site = recording_site()
+    return new_node(RESHAPE, (node,), (shape,), shape, node.dtype, node.device, site)
 
 
 def _gather(node: Node, selection: Selection) -> Node:
@@ -214,6 +226,9 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
     """
     node = tensor.node
     values = as_values(value, node)
+    if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:
+        tensor._rebind(_with_rows(node, values, key))
+        return
     masked = _where(node, key, values)
     if masked is not None:
         tensor._rebind(masked)
@@ -252,6 +267,14 @@ def _scatter(part: Node, values: Node, selection: Selection, op: Op = SCATTER) -
     return record(op, inputs, axes, selection.position, device=part.device)
 
 
+def _with_rows(node: Node, values: Node, key: Tensor) -> Node:
+    """Return `node` with values at the positions that one index tensor gives along its first axis."""
+    index = index_node(key, 0, node.shape[0], node.device)
+    device_of((node, index))  # raises where they cannot be brought together
+    inputs = (node, _fit(values, index.shape + node.shape[1:]), index)
+    return record(SCATTER, inputs, (0,), 0, device=node.device)
+
+
 def _set_slice(node: Node, values: Node, selection: Selection) -> Node:
     if selection.windows:
         (axis, positions), *rest = selection.windows
@@ -272,7 +295,9 @@ def _fit(values: Node, shape: Shape) -> Node:
         values = _reshape(values, values.shape[surplus:])
     if values.shape == shape:
         return values
-    if len(values.shape) > len(shape) or broadcast("setitem", values.shape, shape) != shape:
+    if values.shape and (
+        len(values.shape) > len(shape) or broadcast("setitem", values.shape, shape) != shape
+    ):
         raise ShapeError(
             f"values of shape {values.shape} do not broadcast to the selection's shape {shape}"
         )
