@@ -11,13 +11,15 @@ from math import prod
 from tensorframe.backends import spans
 from tensorframe.config import Options
 from tensorframe.graph.node import Node, by_serial
-from tensorframe.ops.creation import CONSTANT
+from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.runtime.ready import run_ready
 from tensorframe.runtime.single import run_single
 from tensorframe.runtime.small import functions_of
 
 # Nodes up to which this takes less time than a graph of them.
 _MOST = 4
+# Sources whose elements follow from their attributes: they are computed like any other node.
+_GENERATED = frozenset({ARANGE, FULL})
 
 
 def run_few(root: Node, options: Options) -> bool:
@@ -34,7 +36,9 @@ def run_few(root: Node, options: Options) -> bool:
         for source in inputs:
             if source.storage is not None or source.op is CONSTANT or source in nodes:
                 continue
-            if len(nodes) == _MOST or prod(source.shape) > limit or not source.inputs:
+            if len(nodes) == _MOST or prod(source.shape) > limit:
+                return False
+            if not source.inputs and source.op not in _GENERATED:
                 return False
             nodes.append(source)
     device = root.device

@@ -56,6 +56,13 @@ def test_a_call_is_few_nodes_and_one_kernel(call, nodes, kernels, library_calls)
     assert plan.library_calls <= library_calls
 
 
+@pytest.mark.parametrize("call", [tfr.eye, tfr.tri])
+def test_rows_and_columns_of_a_square_matrix_are_counted_by_one_range(call):
+    ranges = [node for node in reachable([call(5).node]) if node.op.name == "arange"]
+    assert len(ranges) == 1
+    assert len([node for node in reachable([call(5, 6).node]) if node.op.name == "arange"]) == 2
+
+
 @pytest.mark.parametrize("device", ["cpu", "numpy", "llvm"])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16"])
 def test_numbers_beside_nan_have_extremes(device, dtype):

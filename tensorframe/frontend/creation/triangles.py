@@ -47,8 +47,10 @@ def compared(op: Op, shape: Shape, k: int, device: Device) -> Tensor:
     # no further than just outside of the matrix, so that the sum of row and diagonal fits int64
     first = max(-rows, min(integer("tri", "k", k), columns))
     dtype = default_on(device, dtypes.int64)
-    diagonals = reshaped(counted(rows, first, 1, dtype, device), (rows, 1))
-    return apply(op, positions(columns, device), diagonals)
+    across = positions(columns, device)
+    is_main = not first and rows == columns  # of a square matrix both positions are the same
+    down = across if is_main else counted(rows, first, 1, dtype, device)
+    return apply(op, across, reshaped(down, (rows, 1)))
 
 
 @remembered_of(0)
