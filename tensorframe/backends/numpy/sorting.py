@@ -44,7 +44,7 @@ def argsort(x: Array, axis: int, descending: bool, stable: bool) -> Array:
     """Sort positions."""
     keys = _mirrored(_comparable(x)) if descending else _comparable(x)
     if stable and _LONG <= keys.shape[axis] < 1 << 32:
-        return np.moveaxis(_stable_order(np.moveaxis(keys, axis, -1)), -1, axis)
+        return _stable_order(keys.swapaxes(axis, -1)).swapaxes(axis, -1)
     return np.argsort(keys, axis=axis, stable=stable)
 
 
@@ -91,13 +91,13 @@ def _in_32_bits(keys: Array) -> Array:
 @spells("partition")
 def partition(x: Array, kth: tuple[int, ...], axis: int) -> Array:
     """Order values only as far as `kth` asks."""
-    lines = np.moveaxis(_comparable(x), axis, -1).copy()
+    lines = _comparable(x).swapaxes(axis, -1).copy()  # its own method: a tenth of `moveaxis`
     places = sorted({place % lines.shape[-1] for place in kth})
     if lines.shape[-1] < _SHORT * len(places):
         lines.sort(axis=-1)
     else:
         _select(lines, places)
-    return np.moveaxis(lines, -1, axis).astype(x.dtype, copy=False)
+    return lines.swapaxes(axis, -1).astype(x.dtype, copy=False)
 
 
 def _select(lines: Array, places: list[int]) -> None:
@@ -159,7 +159,7 @@ def argpartition(x: Array, kth: tuple[int, ...], axis: int) -> Array:
 @spells("topk")
 def topk(x: Array, count: int, axis: int, largest: bool) -> tuple[Array, Array]:
     """Partition, then sort the part that is asked for."""
-    keys = np.moveaxis(_comparable(x), axis, -1)
+    keys = _comparable(x).swapaxes(axis, -1)
     if largest:
         keys = _mirrored(keys)
     if 0 < count < keys.shape[-1]:
@@ -168,7 +168,7 @@ def topk(x: Array, count: int, axis: int, largest: bool) -> tuple[Array, Array]:
         positions = np.take_along_axis(chosen, order, -1)
     else:
         positions = np.argsort(keys, axis=-1, stable=True)[..., :count]
-    positions = np.moveaxis(positions, -1, axis)
+    positions = positions.swapaxes(axis, -1)
     return np.take_along_axis(x, positions, axis), positions
 
 
