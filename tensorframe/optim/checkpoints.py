@@ -25,13 +25,13 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def save_checkpoint(path: PathLike, /, **parts: Any) -> None:
-    """Write what a training run goes on from into one `.safetensors` file, which appears at once when it is complete.
+    """Write the state of a training run into one `.safetensors` file, which appears when it is complete.
 
-    A part is a module, an optimiser, a scaler, or anything else with a `state_dict()`; a tensor or a tree of them; a
-    random key; or a number, string or None, such as the epoch. Names of tensors begin with that of their part:
-    `model.layers.0.weight`. If something fails, an older file of that name is untouched.
+    A part is a module, an optimiser, a scaler, or any other object with a `state_dict()`; a tensor or a tree of
+    tensors; a random key; or a number, string or None, such as the epoch. The name of a tensor begins with that of its
+    part: `model.layers.0.weight`. After an error, an older file of that name is unchanged.
 
-    Raises ArgumentError if the path has another suffix, DTypeError for parts of other kinds.
+    ArgumentError if the path has another suffix. DTypeError if a part is of another kind.
 
     >>> path = folder / "run.safetensors"
     >>> w, optimizer = {"w": tfr.ones(2)}, tfr.optim.SGD(0.1, momentum=0.9)
@@ -61,12 +61,11 @@ def save_checkpoint(path: PathLike, /, **parts: Any) -> None:
 def load_checkpoint(path: PathLike, /, **parts: Any) -> dict[str, Any]:
     """Give modules, optimisers and trees of tensors the values that a checkpoint has; return its keys and numbers.
 
-    `parts` have the names that they were saved by, and the shapes; those that are not named stay in the file. A run
-    goes on from there with the bits that it would have had. All tensors are read before anything changes, and where one
-    part does not fit, none has changed.
+    `parts` have the names and shapes with which they were saved; other parts of the file are not read. The run then
+    continues with the same bits as without the interruption. All tensors are read before anything changes: if one part
+    does not fit, no part changes. Errors of the parts' own `load_state_dict` are raised as they are.
 
-    Raises FileFormatError if the file is no checkpoint, ArgumentError for a part that it does not have, and what the
-    parts' own `load_state_dict` raises.
+    FileFormatError if the file is not a checkpoint. ArgumentError if the file lacks one of the parts.
 
     >>> path = folder / "run.safetensors"
     >>> tfr.optim.save_checkpoint(path, model={"w": tfr.ones(2)}, key=tfr.random.key(1), epoch=3)

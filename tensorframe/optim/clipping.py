@@ -20,9 +20,10 @@ def clip_grad_norm(
 ) -> tuple[Tree, Tensor]:
     """Return a tree of gradients scaled so that the norm of all elements together is at most `max_norm`, and that norm.
 
-    The gradients given stay as they are, and the norm is that from before. With `norm_type=math.inf` it is the largest
-    magnitude. Where the norm is NaN or infinite, so is the result, as in PyTorch. Gradients have to be complete before
-    any of them can be used: they are arrays then, not parts of the update's kernels.
+    The given gradients do not change, and the norm is that of the given gradients. With `norm_type=math.inf` it is the
+    largest magnitude. If the norm is NaN or infinite, the result is not finite either, as in PyTorch. The norm needs
+    all gradients, so they are materialised, and do not fuse with the update. ArgumentError if `norm_type` is not above
+    0.
 
     >>> clipped, norm = tfr.optim.clip_grad_norm({"a": tfr.asarray([3.0]), "b": tfr.asarray([4.0])}, 1.0)
     >>> norm.item(), [round(tensor.item(), 4) for tensor in clipped.values()]

@@ -57,8 +57,8 @@ def load(
     If a member of an `.npz` file is not an array, or its header is damaged, the result is a mapping that raises when
     that member is accessed; `unreadable` has the reasons by name. Pickled objects are such members, and never run.
 
-    MissingFileError, which is a FileNotFoundError, if the file does not exist. ArgumentError if `mmap_mode` is unknown
-    or would write. FileFormatError if the file is truncated, damaged, has changed, is not of the format of its suffix,
+    MissingFileError if the file does not exist; it is a FileNotFoundError. ArgumentError if `mmap_mode` is unknown or
+    would write. FileFormatError if the file is truncated, damaged, has changed, is not of the format of its suffix,
     or holds an array of more bytes than the option `load_bytes` (0, the default, allows whatever a file of its size
     can hold).
 

@@ -120,7 +120,7 @@ def standard_exponential(
 
 
 def shuffle(x: ArrayLike, axis: int = 0, *, key: Source = None) -> None:
-    """Put the slices of a tensor in random order: its handle moves to the new values, nobody else's changes.
+    """Put the slices of a tensor in random order, in place; other tensors, such as views of it, do not change.
 
     >>> x = tfr.arange(5)
     >>> tfr.random.shuffle(x)

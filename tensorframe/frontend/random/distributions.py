@@ -39,8 +39,9 @@ def uniform(
     """Numbers from `low` up to, not including, `high`, all equally likely.
 
     Each is a multiple of 2**-8 (bfloat16), 2**-11 (float16), 2**-24 (float32) or 2**-53 (float64), scaled; scaling may
-    round up to `high`. `low` and `high` broadcast to `shape`, which is theirs if not given. `size` is NumPy's name of
-    the shape, and NumPy's order is read where it is plain: `uniform(-1.0, 1.0, (2, 3))`, `uniform(0, 1, 5)`.
+    round up to `high`. `low` and `high` broadcast to `shape`, by default the shape of both. `size` is NumPy's name of
+    `shape`. NumPy's order of arguments is recognised where it is unambiguous: `uniform(-1.0, 1.0, (2, 3))`,
+    `uniform(0, 1, 5)`.
 
     >>> tfr.random.uniform((2, 3), key=tfr.random.key(1)).shape
     (2, 3)
@@ -72,9 +73,9 @@ def normal(
 ) -> Tensor:
     """Numbers of the normal distribution with this mean and standard deviation.
 
-    `mean` and `std` broadcast to `shape`, which is theirs if not given; numbers `std` below zero raise ArgumentError.
-    Half precision is computed in float32. `loc`,
-    `scale` and `size` are NumPy's names of these; its order is read as by `uniform`.
+    `mean` and `std` broadcast to `shape`, by default the shape of both. Half precision is computed in float32. `loc`,
+    `scale` and `size` are NumPy's names of the parameters; NumPy's order of arguments is recognised as in `uniform`.
+    ArgumentError if a number or an array `std` is below zero.
     Two numbers come from one radius and one angle. Source: G. E. P. Box and M. E. Muller, "A note on the generation
     of random normal deviates", Annals of Mathematical Statistics 29 (1958).
 
@@ -139,8 +140,8 @@ def exponential(
 ) -> Tensor:
     """Numbers of the exponential distribution with mean `scale`: waiting times between independent events.
 
-    Numbers `scale` below zero raise ArgumentError. `size` is NumPy's name of the shape; its order is read as by
-    `uniform`.
+    `size` is NumPy's name of `shape`; NumPy's order of arguments is recognised as in `uniform`. ArgumentError if a
+    number or an array `scale` is below zero.
 
     >>> tfr.random.exponential(4, key=tfr.random.key(1)).shape
     (4,)

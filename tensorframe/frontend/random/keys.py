@@ -50,7 +50,8 @@ class Key:
 def key(seed: int, /) -> Key:
     """Return the key of a seed, an integer from 0 to 2**64 - 1.
 
-    Functions given the same key return the same values; `split` makes keys for independent ones.
+    Functions that get the same key return the same values; `split` makes keys for independent values. ArgumentError if
+    the seed is not such an integer.
 
     >>> k = tfr.random.key(42)
     >>> tfr.random.uniform(3, key=k).tolist() == tfr.random.uniform(3, key=k).tolist()
@@ -70,7 +71,8 @@ def _checked(seed: Any) -> int:
 def split(key: Key, count: int = 2, /) -> tuple[Key, ...]:
     """Return new keys whose values have nothing to do with each other, or with those of `key`.
 
-    Each is a random block under the old key, of counters that values are never drawn from.
+    Each is a random block under `key`, from counters that no values are drawn from.
+    ArgumentError if `key` is not a key.
 
     >>> first, second = tfr.random.split(tfr.random.key(0))
     >>> tfr.random.uniform(key=first).item() == tfr.random.uniform(key=second).item()

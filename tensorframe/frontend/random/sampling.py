@@ -57,10 +57,11 @@ def integers(
 ) -> Tensor:
     """Integers from `low` up to, not including, `high`; from 0 up to `low` if there is no `high`.
 
-    `endpoint` includes `high`. `size` is NumPy's name of the shape. The default dtype is int64. No value is likelier
-    than another by more than a factor of 1 + 2**-32: each is the upper part of a random 64-bit number (128-bit for
-    ranges beyond 2**32) times the size of the range. Source: D. Lemire, "Fast random integer generation in an
-    interval", ACM TOMACS 29 (2019), section 3.
+    `endpoint` includes `high`. `size` is NumPy's name of `shape`. The default dtype is int64. DTypeError if `dtype` is
+    not an integer dtype. ArgumentError if the range is empty. OutOfRangeError if the range does not fit `dtype`. No
+    value is likelier than another by more than a factor of 1 + 2**-32: each is the upper part of a random 64-bit number
+    (128-bit for ranges beyond 2**32) times the size of the range. Source: D. Lemire, "Fast random integer generation in
+    an interval", ACM TOMACS 29 (2019), section 3.
 
     >>> sorted(set(tfr.random.integers(1, 7, 100, key=tfr.random.key(1)).tolist()))
     [1, 2, 3, 4, 5, 6]
@@ -163,9 +164,11 @@ def choice(
 ) -> Tensor:
     """Random integers below `a`, or random slices of a tensor along `axis`; `size` is NumPy's name of the shape.
 
-    `p` are weights, one for each candidate; they need not sum to one, and count in parts of 2**-63 times the number of
-    candidates, of the largest one. With `replace=False` none is chosen twice, and
-    the order is random. Source for weights without replacement: P. S. Efraimidis and P. G. Spirakis, "Weighted random
+    `p` has weights, one for each candidate, which need not sum to one; they are rounded to parts of 2**-63 times the
+    number of candidates, of the largest weight. With `replace=False` no candidate is chosen twice, and the order is
+    random. ArgumentError if there are no candidates, or too few without replacement. ShapeError if `a` has no axes, or
+    `p` does not have one weight for each candidate.
+    Source for weights without replacement: P. S. Efraimidis and P. G. Spirakis, "Weighted random
     sampling with a reservoir", Information Processing Letters 97 (2006).
 
     >>> tfr.random.choice(np.asarray([10, 20, 30]), 2, p=[0, 1, 0]).tolist()

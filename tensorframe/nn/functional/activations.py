@@ -403,8 +403,8 @@ def _halves(name: str, input: Any, dim: int) -> tuple[Tensor, Tensor]:
 def softmax(input: ArrayLike, dim: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
     """Exponentials of `input` along `dim`, scaled to sum to one: `tfr.softmax` under PyTorch's argument names.
 
-    Shape and dtype are those of `input` (real floating, else DTypeError). With `dtype`, which is real floating, it is
-    converted first: integers have a softmax, and half precision keeps its digits.
+    Shape and dtype are those of `input`. With `dtype`, `input` is converted first, which admits integers and keeps the
+    digits of half precision. DTypeError if `input`, or `dtype`, is not real floating.
 
     >>> tfr.nn.functional.softmax(tfr.asarray([0.0, 0.0]), dim=0).tolist()
     [0.5, 0.5]

@@ -53,17 +53,17 @@ def scaled_dot_product_attention(
     broadcast, and the result is (..., heads, L, Ev), of the dtype that the three promote to (real floating; half
     precision is computed in float32). `scale` is 1 / sqrt(E) if not given.
 
-    `attn_mask` broadcasts to (..., heads, L, S): booleans say which keys take part, numbers are added to the scores.
-    `is_causal` lets query i see keys 0 to i, of those that a mask lets it see. A query that sees no key at all gives
-    zeros, and has no gradient. With `enable_gqa` each head of `key` and `value` serves as many neighbouring heads of
-    `query`, without copies of it. With `dropout_p` weights are dropped with that probability, the others scaled up;
-    they are drawn by `dropout_key`, or by what `tfr.random.seed` restarts.
+    `attn_mask` broadcasts to (..., heads, L, S): booleans select the keys that take part, floats are added to the
+    scores. With `is_causal`, query i sees keys 0 to i only, within the mask. The result of a query that sees no key is
+    zero, and has no gradient. With `enable_gqa`, each head of `key` and `value` serves a group of neighbouring heads of
+    `query`, without being copied. With `dropout_p`, weights are zero with that probability, and the others are scaled
+    up; `dropout_key` determines which, by default the generator that `tfr.random.seed` restarts.
 
-    On the cpu all of it is one step, and of the scores only a block is in memory at a time, in gradients without
-    dropout too.
+    On the cpu the whole function is one step, and only a block of the scores is in memory at a time; the same holds for
+    its gradient, without dropout.
 
-    Raises ShapeError where sizes do not agree, DTypeError for complex operands or a mask of integers, ArgumentError for
-    a `dropout_p` that is no probability.
+    ShapeError if the sizes do not agree. DTypeError if an operand is complex, or the mask has integers. ArgumentError
+    if `dropout_p` is not a probability.
 
     >>> x = tfr.asarray([[1.0, 0.0], [0.0, 1.0]])
     >>> tfr.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)[0].tolist()

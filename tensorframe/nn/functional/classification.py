@@ -50,14 +50,17 @@ def cross_entropy(
 ) -> Tensor:
     """Minus the logarithm of the probability that the softmax of `input` gives to the right class.
 
-    `input` are scores of shape (classes,) or (examples, classes, ...), real floating. `target` are class numbers, of
-    the same shape without the classes, or probabilities of all classes, of the same shape. `weight`, (classes,), is how
-    much each class counts. Examples with the class number `ignore_index` do not count. With `label_smoothing`,
-    that much of the right class's probability is divided among all classes. `reduction` is "none", "sum", or "mean":
-    the sum over that of the weights of the examples' classes; with probabilities, over the number of examples.
+    `input` has scores (logits) of shape (classes,) or (examples, classes, ...), real floating. `target` has class
+    numbers, in that shape without the axis of classes, or probabilities of all classes, in that shape. `weight`, of
+    shape (classes,), is a factor for each class. Examples with the class number `ignore_index` do not count.
+    `label_smoothing` is the part of the probability that is spread evenly over all classes. `reduction` is "none",
+    "sum", or "mean": the sum divided by the total weight of the examples' classes, or, if `target` has probabilities,
+    by the number of examples.
 
-    Raises IndexingError for a class number that is not from 0 to classes - 1, ShapeError and DTypeError for tensors
-    that do not fit each other. Forward, one pass over the scores; the gradient is `softmax(input) - one_hot(target)`.
+    The forward pass reads the scores once; the gradient is `softmax(input) - one_hot(target)`.
+
+    IndexingError if a class number is not from 0 to classes - 1. ShapeError if the shapes do not fit each other.
+    DTypeError if the dtypes do not fit each other. OutOfRangeError if `label_smoothing` is not a probability.
 
     >>> scores = tfr.asarray([[2.0, 0.0, 0.0], [0.0, 0.0, 3.0]])
     >>> round(tfr.nn.functional.cross_entropy(scores, tfr.asarray([0, 1])).item(), 4)
@@ -89,7 +92,7 @@ def nll_loss(
 ) -> Tensor:
     """Minus the logarithm of the right class's probability, where `input` has logarithms of probabilities.
 
-    Arguments as for `cross_entropy`, which is this of `log_softmax`; `target` has class numbers.
+    The arguments are those of `cross_entropy`, which equals `nll_loss` of `log_softmax`; `target` has class numbers.
 
     >>> logs = tfr.log(tfr.asarray([[0.5, 0.5], [0.25, 0.75]]))
     >>> tfr.nn.functional.nll_loss(logs, tfr.asarray([0, 0]), reduction="none").numpy().round(4)
@@ -130,7 +133,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`binary_cross_entropy` of `sigmoid(input)`, accurate for scores of any size.
 
-    `weight` broadcasts to the elements; `pos_weight` is how much targets of 1 count beside those of 0.
+    `weight` broadcasts to the elements; `pos_weight` is the weight of targets of 1, relative to targets of 0.
 
     >>> score = tfr.asarray([-1000.0, 0.0])
     >>> round(tfr.nn.functional.binary_cross_entropy_with_logits(score, tfr.asarray([1.0, 1.0])).item(), 2)

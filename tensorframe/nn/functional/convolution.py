@@ -42,9 +42,10 @@ def conv1d(
 ) -> Tensor:
     """Convolution along one axis; see `conv2d`.
 
-    The input has shape (N, C, L) or (C, L), the weight (out, C / groups, window).
+    `input` has shape (N, C, L) or (C, L), `weight` shape (O, C / groups, K), and `bias` shape (O,).
 
-    Shapes (N, C, L) or (C, L), weights (O, C / groups, K).
+    ShapeError if channels and groups do not divide, the kernel is larger than the padded input, or the bias does not
+    fit.
 
     >>> x = tfr.asarray([[1.0, 2.0, 3.0, 4.0]])
     >>> tfr.nn.functional.conv1d(x, tfr.asarray([[[1.0, -1.0]]])).tolist()
@@ -76,13 +77,13 @@ def conv2d(
         One number for both axes, or one for each. `padding` is how many zeros are put on each side, "valid" for
         none, or "same" for as many as give a result of the input's size, with stride 1.
     groups
-        Parts that the channels are divided into, each convolved with weights of its own.
+        The number of groups that the channels are divided into, each with its own weights.
 
     Returns
     -------
     Tensor
-        Shape (N, O, H', W') with H' = (H + 2 padding - dilation (kernel - 1) - 1) // stride + 1, of the promoted dtype:
-        any numbers. Half precision accumulates in float32.
+        Shape (N, O, H', W') with H' = (H + 2 padding - dilation (kernel - 1) - 1) // stride + 1, of the promoted
+        dtype, which is any numeric one. Half precision accumulates in float32.
 
     Raises
     ------

@@ -71,10 +71,11 @@ _LEAST_SQUARE = 1e-12
 def mse_loss(
     input: ArrayLike, target: ArrayLike, reduction: str = "mean", weight: ArrayLike | None = None
 ) -> Tensor:
-    """Squared differences. `target` has the shape of `input`, or broadcasts to it (else ShapeError).
+    """Squared differences of `input` and `target`, which has the shape of `input` or broadcasts to it.
 
-    `reduction` is "none", "sum" or "mean". `weight`, of the shape of `input`, says how much each difference counts; a
-    mean is the sum over that of the weights. Real floating dtypes; half precision computes in float32.
+    `reduction` is "none", "sum" or "mean". `weight`, of the shape of `input`, is a factor of each difference; a mean is
+    the sum divided by the sum of the weights. Dtypes are real floating; half precision is computed in float32.
+    ShapeError if `target` does not broadcast to the shape of `input`.
 
     >>> tfr.nn.functional.mse_loss(tfr.asarray([1.0, 2.0]), tfr.asarray([1.0, 4.0])).item()
     2.0

@@ -46,9 +46,10 @@ def layer_norm(
 ) -> Tensor:
     """Elements along the last axes, less their mean and over their standard deviation, then `* weight + bias`.
 
-    `normalized_shape` are the sizes of these axes (an integer for the last one alone); `weight` and `bias` have that
-    shape. `eps` is added to the variance. Shape as `input`, real floating dtypes; half precision computes in float32.
-    One kernel. Source: J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", arXiv 1607.06450.
+    `normalized_shape` has the sizes of these axes (an integer for the last axis alone); `weight` and `bias` have that
+    shape. `eps` is added to the variance. The result has the shape of `input`. Dtypes are real floating; half precision
+    is computed in float32. It is one kernel. ShapeError if `normalized_shape` is not the end of the shape of `input`.
+    Source: J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", arXiv 1607.06450.
 
     >>> tfr.nn.functional.layer_norm(tfr.asarray([[1.0, 3.0], [0.0, 10.0]]), 2, eps=0.0).tolist()
     [[-1.0, 1.0], [-1.0, 1.0]]
