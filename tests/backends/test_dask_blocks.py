@@ -419,6 +419,13 @@ def test_blocks_of_one_size_of_maps_are_prepared_once():
     assert (after.misses - before.misses, after.hits - before.hits) == (1, 31)
 
 
+def test_all_of_many_blocks_see_one_place_of_the_same_operand():
+    values, x = array((160,), (10,))
+    for place in (80, 1, 158):
+        result = x - x[place : place + 1]
+        np.testing.assert_array_equal(result.numpy(), values - values[place : place + 1])
+
+
 def test_blocks_of_one_row_are_where_they_belong():
     values, x = array((7, 5), (1, 5))
     column = tfr.from_native(da.from_array(values[:, :1].copy(), chunks=(1, 1)).persist())

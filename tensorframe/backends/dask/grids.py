@@ -140,7 +140,9 @@ def _windows(
 ) -> dict[tuple[int, int], list[Interval]]:
     """Return the interval of each axis of the inputs that each piece of an axis of a result needs, where not all."""
     if len(intervals) >= _MANY and shifts(region):
-        return _shifted(region, value, axis, intervals)
+        shifted = _shifted(region, value, axis, intervals)
+        if shifted is not None:
+            return shifted
     needed = [needed_along(region, value, axis, interval) or {} for interval in intervals]
     windows: dict[tuple[int, int], list[Interval]] = {}
     for number, (shape, _) in enumerate(region.inputs):
@@ -154,17 +156,24 @@ def _windows(
 
 def _shifted(
     region: Region, value: int, axis: int, intervals: Sequence[Interval]
-) -> dict[tuple[int, int], list[Interval]]:
-    low, high = intervals[0]
-    needed = needed_along(region, value, axis, (low, high)) or {}
-    later = needed_along(region, value, axis, (low + 1, high + 1)) or {}
+) -> dict[tuple[int, int], list[Interval]] | None:
+    """Return the windows that go along with the pieces or stay, judged by the first and the last place of the axis.
+
+    None where one does neither: what lies around `x` and one place of it, in `x - x[5:6]`, grows and shrinks.
+    """
+    last = region.shape_of(value)[axis] - 1
+    needed = needed_along(region, value, axis, (0, 1)) or {}
+    later = needed_along(region, value, axis, (last, last + 1)) or {}
     windows = {}
     for number, block in needed.items():
         for place, (begin, end) in enumerate(block):
-            if later[number][place] != (begin, end):
+            there = later[number][place]
+            if there == (begin + last, end + last):
                 windows[number, place] = [
-                    (start - low + begin, stop - high + end) for start, stop in intervals
+                    (start + begin, stop - 1 + end) for start, stop in intervals
                 ]
+            elif there != (begin, end):
+                return None
     return windows
 
 
