@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from tensorframe.backends.registry import default_device
+from tensorframe.backends.registry import default_device, resolve_device
 from tensorframe.dtypes import FLOATING, default_float
 from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.tensor import Tensor
@@ -91,9 +91,12 @@ def remembered_of(
                     return function(*values, **options)
             for name, value in options.items():
                 kind = type(value)
-                if kind not in _PLAIN and not _is_told_apart(value, kind):
+                if kind is str and name == "device":
+                    key.append((name, resolve_device(value)))  # which one "auto" is may change
+                elif kind in _PLAIN or _is_told_apart(value, kind):
+                    key.append((name, kind, value or str(value)))
+                else:
                     return function(*values, **options)
-                key.append((name, kind, value or str(value)))
             if not _is_usual(operands):
                 return function(*values, **options)
             key.append(operands[0].device if operands else default_device())

@@ -107,3 +107,13 @@ def test_calls_inside_autocast_are_calls_of_their_own() -> None:
         inside = tfr.tensordot(x, x.T, 1).dtype
     after = tfr.tensordot(x, x.T, 1).dtype
     assert [str(dtype) for dtype in (before, inside, after)] == ["float32", "bfloat16", "float32"]
+
+
+def test_the_device_that_auto_is_may_change_between_calls() -> None:
+    try:
+        for name in ("cpu", "numpy", "cpu"):
+            tfr.set_backend_priority([name])
+            assert tfr.eye(2, device="auto").device == name
+            assert tfr.zeros_like(tfr.asarray([1.0]), device="auto").device == name
+    finally:
+        tfr.set_backend_priority(None)

@@ -14,6 +14,7 @@ from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice, array, asarray, from_dlpack
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
 from tensorframe.frontend.operands import converted, expanded, filled, operand
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
@@ -155,6 +156,7 @@ def full_like(
     return full(sizes, fill_value, dtype=wanted, device=target)
 
 
+@remembered
 def zeros_like(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -172,6 +174,7 @@ def zeros_like(
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
+@remembered
 def ones_like(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -189,6 +192,7 @@ def ones_like(
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
+@remembered
 def empty_like(
     prototype: ArrayLike,
     /,

@@ -82,6 +82,7 @@ def _ones_where(
     return converted(compared(op, shape, k, place), target)
 
 
+@remembered_of(0)
 def identity(
     n: int,
     dtype: DTypeLike | None = None,
