@@ -78,6 +78,12 @@ def test_views(device, rows, length, turned, descending):
     check(device, x, 0 if turned else 1, descending=descending, tensor=tensor)
 
 
+def first_of(x, count, axis, *, largest=True):
+    """Return the positions that sorting has first: equal elements in their order, of which NumPy takes any."""
+    order = tfr.argsort(tfr.asarray(x, device="numpy"), axis=axis, descending=largest).numpy()
+    return np.take(order, range(count), axis)
+
+
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("length", [20, 2500])
 def test_the_first_of_them(device, largest, length):
@@ -86,7 +92,21 @@ def test_the_first_of_them(device, largest, length):
     assert str(elements.device) == str(places.device) == device
     expected = tfr.topk(tfr.asarray(x, device="numpy"), 7, largest=largest)[0].numpy()
     np.testing.assert_array_equal(elements.numpy(), expected)
-    np.testing.assert_array_equal(np.take_along_axis(x, places.numpy(), 1), expected)
+    np.testing.assert_array_equal(places.numpy(), first_of(x, 7, 1, largest=largest))
+
+
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "int64", "float16", "float64"])
+def test_the_first_of_every_dtype(device, dtype):
+    if not holds(device, dtype):
+        pytest.skip(f"{device} holds no {dtype}")
+    x = some((2500, 2), dtype)
+    tensor = tfr.asarray(x, device=device)
+    for axis, view, host in ((0, tensor, x), (1, tensor.mT[:, 7:], x.T[:, 7:])):
+        elements, places = tfr.topk(view, 60, axis=axis)
+        expected = first_of(host, 60, axis)
+        np.testing.assert_array_equal(places.numpy(), expected)
+        np.testing.assert_array_equal(elements.numpy(), np.take_along_axis(host, expected, axis))
 
 
 @pytest.mark.parametrize(("shape", "count"), [((3, 5), 0), ((0, 5), 2), ((0,), 0)])

@@ -136,3 +136,37 @@ def barriers(body):
 def test_a_level_of_runs_waits_twice():
     _, built = build(some(40), 0)
     assert [barriers(launch.kernel.body) for launch in built.launches] == [3, 0, 0]
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((17,), 0), ((1, 35), 1), ((19, 2), 0)])
+@pytest.mark.parametrize("count", [1, 4, 8])
+@pytest.mark.parametrize("descending", [False, True])
+def test_the_first_of_long_rows(shape, axis, count, descending):
+    x = some(*shape)
+    x[x == 5] = np.nan  # after all others whichever way, in their order
+    elements, places = run(x, axis, descending=descending, count=count)
+    expected = np.argsort(-x if descending else x, axis, stable=True)
+    expected = np.take(expected, range(count), axis)
+    np.testing.assert_array_equal(places, expected)
+    np.testing.assert_array_equal(elements, np.take_along_axis(x, expected, axis))
+
+
+def test_nan_is_told_from_the_room_behind_a_row():
+    x = np.full((2, 21), np.nan, np.float32)
+    x[0, 20] = x[1, 3] = 1
+    _, places = run(x, 1, count=4)
+    np.testing.assert_array_equal(places, [[20, 0, 1, 2], [3, 0, 1, 2]])
+
+
+def test_the_first_few_are_selected_block_by_block():
+    # 4 threads sort 16 elements: 63 blocks leave 4 each, and so on; the last block is half full
+    _, built = build(some(3, 1000), 1, count=4)
+    assert [size for _, size, _ in built.partials] == [3 * 252, 3 * 252, 3 * 64, 3 * 64]
+    assert [launch.total for launch in built.launches] == [3 * 63, 3 * 16, 3 * 4, 3]
+    assert [barriers(launch.kernel.body) for launch in built.launches] == [3] * 4
+    reads = [{buffer.name for buffer in launch.kernel.inputs} for launch in built.launches]
+    # rows are read by the first kernel; the last one reads the elements that it found
+    assert reads == [{"x0"}, {"p0", "p1"}, {"p2", "p3"}, {"x0", "p0", "p1"}]
+    # more than half of a block: all are sorted
+    _, built = build(some(3, 1000), 1, count=9)
+    assert [size for _, size, _ in built.partials] == [3000] * 4

@@ -1,4 +1,4 @@
-"""Binary search: where values belong in a sorted vector, a thread for each value."""
+"""Binary search: where values belong in a sorted vector, and elements of a run in another run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.lines import Lines
 from tensorframe.kernel.groups.algorithms.order import key_dtype, key_of
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.kernel.ir.formula import where
+from tensorframe.kernel.ir.formula import both, either, equal, where
 from tensorframe.kernel.ir.loops import ZERO, smaller
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled
 from tensorframe.kernel.nest.body import Numbers
@@ -93,3 +93,27 @@ def _place(searching: Searching, rank: ir.Expr, length: ir.Expr, numbers: Number
     number, step = searching.sorter
     sorter = ir.Buffer(f"x{number}", index_dtype(), ir.Role.INPUT)
     return place_of(ir.load(sorter, rank * numbers.take(step, "step")), length)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSearch:
+    """How many elements of another run come before `key`: those that are smaller, and equal ones of an earlier run."""
+
+    count: ir.Variable
+    key: ir.Expr
+    run: ir.Expr  # the number of the key's own run
+
+    def begin(self) -> ir.Set:
+        """Return the statement to begin with."""
+        return ir.Set(self.count, ir.apply("to_index", ir.literal(0, uint32), dtype=ir.INDEX))
+
+    def step(
+        self, keys: ir.Buffer, first: ir.Expr, run: ir.Expr, length: ir.Expr
+    ) -> list[ir.Statement]:
+        """Return a step, number `search`, of a search in `length` elements, at most `run`, which is a power of two."""
+        stride = ir.apply("bitwise_right_shift", run, ir.index("search"))
+        upto = smaller(self.count + stride, length)
+        other = ir.load(keys, first + upto - 1)
+        earlier = equal(self.run & 1, 1)
+        before = either(other < self.key, both(earlier, equal(other, self.key)))
+        return [ir.Set(self.count, where(before, upto, self.count))]
