@@ -12,7 +12,7 @@ from typing import Any
 
 from tensorframe.backends.contract import INTERFACE_VERSION, About
 from tensorframe.backends.extension_points import OPS, POINTS, Listed, listed, point_of
-from tensorframe.codegen.c import Bodies, Dialect, FromLaunch, print_kernel
+from tensorframe.codegen.c import Bodies, Dialect, DynamicSharedMemory, print_kernel
 from tensorframe.codegen.raw.c import print_raw
 from tensorframe.documentation.docstrings import complete_module
 from tensorframe.errors import ArgumentError, TensorFrameError
@@ -29,9 +29,9 @@ __all__ = [
     "Bodies",
     "Column",
     "Dialect",
+    "DynamicSharedMemory",
     "ElementwiseOp",
     "FileFormat",
-    "FromLaunch",
     "Listed",
     "Reader",
     "Sink",

@@ -390,7 +390,7 @@ class Backend(ABC):
         return None
 
     def clock(self, device: Device) -> Clock | None:
-        """Return what counts the device's own time of steps, for profiles; None where it says nothing of it."""
+        """Return what measures steps by the device's own clock, for profiles; None if the device has no clock."""
         return None
 
     def synchronize(self, device: Device) -> None:

@@ -40,8 +40,8 @@ class Bodies:
 
 
 @dataclass(frozen=True, slots=True)
-class FromLaunch:
-    """How kernels find memory of a group that comes with the launch, as more than `beyond` bytes of it do."""
+class DynamicSharedMemory:
+    """How kernels declare dynamic shared memory, which a launch sets the size of: more than `beyond` bytes of it."""
 
     beyond: int
     declaration: str
@@ -84,7 +84,7 @@ class Dialect:
     narrow: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     title: str = ""  # what people call it, if not by its name
     bodies: Bodies | None = None  # without them it takes no raw kernels
-    from_launch: FromLaunch | None = None  # without it kernels declare what their groups share
+    dynamic_shared: DynamicSharedMemory | None = None  # without it all shared memory is declared
     about: Any = None  # of a package's own: for which version of the interface it was written
 
 
@@ -153,7 +153,7 @@ class _Printer(WideLoops):
     def printed(self) -> Text:
         kernel, dialect = self.kernel, self._dialect
         block = self.block(kernel.body)
-        from_launch = self._taken_from_launch()
+        dynamic_shared = self._moved_to_dynamic()
         lines = [
             *[f"// {note}" for note in kernel.notes],
             *[
@@ -181,7 +181,7 @@ class _Printer(WideLoops):
         signature = dialect.signature.format(name=name, lanes=kernel.lanes, **words, **shape)
         helpers = "".join(self._helpers(body))
         source = f"{dialect.prelude}{helpers}\n{signature}\n{{\n{body}}}\n"
-        return Text(name, source, from_launch)
+        return Text(name, source, dynamic_shared)
 
     def _helpers(self, text: str) -> list[str]:
         """Return the functions that a text needs, those that they need before them."""
@@ -270,9 +270,9 @@ class _Printer(WideLoops):
         size = count * wide_of(buffer.dtype).itemsize if isinstance(count, int) else None
         self._shares[buffer.name] = _Share(spelled, size)
 
-    def _taken_from_launch(self) -> int:
+    def _moved_to_dynamic(self) -> int:
         """Return the bytes that the launch has to bring, and have all that a group shares be there; 0 for few."""
-        how = self._dialect.from_launch
+        how = self._dialect.dynamic_shared
         sizes = [share.size or 0 for share in self._shares.values()]
         if how is None or sum(sizes) <= how.beyond or 0 in sizes:
             return 0

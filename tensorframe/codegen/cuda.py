@@ -5,7 +5,7 @@ Warps have 32 threads in CUDA and 32 or 64 in HIP: shuffles among 32 neighbours 
 
 from __future__ import annotations
 
-from tensorframe.codegen.c import Bodies, Dialect, FromLaunch
+from tensorframe.codegen.c import Bodies, Dialect, DynamicSharedMemory
 from tensorframe.codegen.prelude import helpers
 from tensorframe.kernel import ir
 
@@ -129,9 +129,9 @@ DIALECT = Dialect(
     address="unsigned long long",
     subgroup=ir.WARP,
     bodies=_BODIES,
-    from_launch=FromLaunch(
+    dynamic_shared=DynamicSharedMemory(
         beyond=DECLARED,
-        declaration="extern __shared__ double from_launch[];  // {bytes} bytes",
-        part="{type}* const {name} = ({type}*)((char*)from_launch + {first});",
+        declaration="extern __shared__ double dynamic_shared[];  // {bytes} bytes",
+        part="{type}* const {name} = ({type}*)((char*)dynamic_shared + {first});",
     ),
 )

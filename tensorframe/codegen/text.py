@@ -11,5 +11,5 @@ class Text:
 
     name: str
     source: str
-    from_launch: int = 0
+    dynamic_shared: int = 0
     """Bytes of memory for each group that the launch has to bring."""

@@ -64,7 +64,7 @@ extern "C" void run_groups(
     for (auto& one : threads) one.join();
 }
 """
-_FROM_LAUNCH = f"__shared__ double from_launch[{BROUGHT // 8}]"
+_DYNAMIC = f"__shared__ double dynamic_shared[{BROUGHT // 8}]"
 # without any header: reading those would take longer than compiling a kernel
 _KERNEL = r"""
 #define __HIP__
@@ -299,7 +299,7 @@ class HostFunction:
         declared = source[source.index("void __launch_bounds__") :].partition("(")[0]
         assert name in source, declared
         threads()
-        here = source.replace("extern __shared__ double from_launch[]", _FROM_LAUNCH)
+        here = source.replace("extern __shared__ double dynamic_shared[]", _DYNAMIC)
         text = _KERNEL + here + _ENTRY.replace("NAME", name)
         library = ctypes.CDLL(str(built(name, text)))
         self.entry = ctypes.cast(library.entry, ctypes.c_void_p)

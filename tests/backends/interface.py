@@ -15,7 +15,15 @@ CLASSES = (
     *("About", "Backend", "Capabilities", "DeviceInfo", "KernelBackend"),
     *("Queue", "Region", "RegionOp", "Storage", "Traits"),
 )
-EXTENSIONS = ("Bodies", "Column", "Dialect", "ElementwiseOp", "FileFormat", "FromLaunch", "Listed")
+EXTENSIONS = (
+    "Bodies",
+    "Column",
+    "Dialect",
+    "DynamicSharedMemory",
+    "ElementwiseOp",
+    "FileFormat",
+    "Listed",
+)
 FUNCTIONS = (
     "elements",
     "listed",

@@ -19,7 +19,7 @@ _TOOLS = ("nvdisasm", "cuobjdump")
 _INSTRUCTION = re.compile(r"/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]*)\s*(.*?)\s*;")
 _LABEL = re.compile(r"^(\.L_x_\d+):")
 _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
-_FROM_LAUNCH = re.compile(r"from_launch\[\];  // (\d+) bytes")
+_DYNAMIC = re.compile(r"dynamic_shared\[\];  // (\d+) bytes")
 _WIDTH = re.compile(r"\.(?:[USE]*(8|16)|(64|128|256))(?=\.|$)")
 
 
@@ -152,7 +152,7 @@ def machine_code(name: str, source: str, architecture: str) -> MachineCode:
     assert usage is not None, text
     instructions, loops = _read(text)
     registers, stack, shared, local = map(int, usage.groups())
-    shared += sum(map(int, _FROM_LAUNCH.findall(source)))
+    shared += sum(map(int, _DYNAMIC.findall(source)))
     return MachineCode(registers, stack, shared, local, instructions, loops)
 
 

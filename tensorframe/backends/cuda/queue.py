@@ -137,7 +137,7 @@ class CudaQueue(Queue):
                 last = parameters(kernel)[-1]
                 count = len(kernel.inputs) + len(kernel.outputs)
                 words = last.word + last.words
-                loaded = Loaded(text.name, code, kernel.lanes, count, words, text.from_launch)
+                loaded = Loaded(text.name, code, kernel.lanes, count, words, text.dynamic_shared)
                 self._kernels[text.name] = loaded
         return self._kernels[text.name]
 

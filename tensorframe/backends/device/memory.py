@@ -77,8 +77,8 @@ class Pool:
         self._queue = queue
         self._lock = new_reentrant_lock()  # a finaliser may run while a block is handed out
         self._free: defaultdict[int, list[Any]] = defaultdict(list)
-        # those that the queue gave: a block in cyclic garbage comes back with its buffer, whose own finaliser must not
-        # have run by then
+        # every buffer of the queue, by id: a block in cyclic garbage returns its buffer, and that must not have been
+        # finalised by then
         self._buffers: dict[int, Any] = {}
         self.statistics = Statistics()
         self.budget = Budget(name, self)

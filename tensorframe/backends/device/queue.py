@@ -131,11 +131,11 @@ class Queue(ABC):
         """Have launches from now on be timed, or no longer."""
 
     def nanoseconds(self, launches: Sequence[Any]) -> list[int]:
-        """Return how long launches took that were told to `timed`, once they are over."""
+        """Return the times of finished launches that `timed` was called with."""
         raise NotImplementedError
 
     def timed(self, launch: object) -> None:
-        """Note what the time of a launch is found by, if somebody counts what this thread launches."""
+        """Record a launch, such as its event, if a clock measures what this thread launches."""
         clock = self.clocks.get(caller())
         if clock is not None:
             clock.launches.append(launch)
