@@ -82,9 +82,14 @@ def main() -> int:
 
 
 def measured(
-    suite: Path, device: str, examples: int, seeds: tuple[int, ...], workers: str
+    suite: Path,
+    device: str,
+    examples: int,
+    seeds: tuple[int, ...],
+    workers: str,
+    seconds: float | None = None,
 ) -> dict[str, int]:
-    """Return how many tests ended how, over all seeds."""
+    """Return how many tests ended how, over all seeds, each of which may take so many seconds."""
     total: dict[str, int] = {}
     for seed in seeds:
         command = [
@@ -98,7 +103,13 @@ def measured(
             "PYTHONPATH": str(ROOT),
         }
         ran = subprocess.run(
-            command, cwd=suite, env=environment, capture_output=True, text=True, check=False
+            command,
+            cwd=suite,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds,
         )
         *_, last = ran.stdout.strip().splitlines() or [ran.stderr]
         found = _COUNT.findall(last)

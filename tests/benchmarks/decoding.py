@@ -122,16 +122,19 @@ def of_llama_cpp(path: Path, count: int) -> Iterator[int]:
         model.eval([token])
 
 
-def of_pytorch(_path: Path, count: int, layers: int) -> Iterator[int]:
+def of_pytorch(_path: Path | None, count: int, layers: int, device: str = "cpu") -> Iterator[int]:
     """Yield as often as a vector has been multiplied by all matrices in float32: the least that a token takes."""
     import torch
 
-    weights = [torch.zeros(rows, columns) + 0.01 for _, rows, columns in matrices(layers)]
-    vectors = {size: torch.ones(size) for size in (HIDDEN, WIDE)}
+    weights = [
+        torch.zeros(rows, columns, device=device) + 0.01 for _, rows, columns in matrices(layers)
+    ]
+    vectors = {size: torch.ones(size, device=device) for size in (HIDDEN, WIDE)}
     with torch.no_grad():
         for _ in range(count):
             for weight in weights:
-                torch.mv(weight, vectors[weight.shape[1]])
+                last = torch.mv(weight, vectors[weight.shape[1]])
+            last[0].item()  # which waits for a GPU
             yield 0
 
 

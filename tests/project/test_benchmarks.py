@@ -9,13 +9,15 @@ import pytest
 
 import tensorframe as tfr
 from tests.backends.devices import FOUND
-from tests.benchmarks import fresh, gpu
+from tests.benchmarks import fresh
 from tests.benchmarks.__main__ import command_line
 from tests.benchmarks.beginning import marks
 from tests.benchmarks.calls import call_of
 from tests.benchmarks.effort import Effort
 from tests.benchmarks.first_call import first_calls
 from tests.benchmarks.goals import BEST, OURS, OWN, REFERENCE
+from tests.benchmarks.gpu import __main__ as gpu
+from tests.benchmarks.gpu.works import NUMPY, works
 from tests.benchmarks.kept import lines_with_memory_kept
 from tests.benchmarks.line import Line
 from tests.benchmarks.measure import alternate, measured
@@ -291,30 +293,49 @@ def test_who_keeps_freed_memory_runs_in_a_process_of_its_own():
 
 
 @pytest.mark.skipif(not FOUND, reason="there is no device with kernels of its own")
-def test_the_table_of_a_gpu_runs_on_a_device_of_software(tmp_path, monkeypatch):
-    """So that the command is right on the day when there is one."""
+def test_a_line_of_the_table_of_a_gpu_is_measured_on_a_device_of_software(tmp_path, monkeypatch):
     monkeypatch.setattr(gpu, "SECONDS", 0)
     page = tmp_path / "page.md"
-    arguments = [
-        "--device",
-        FOUND[-1],
-        "--scale",
-        "1e6",
-        "--only",
-        "sum, ",
-        "--markdown",
-        str(page),
-    ]
-    assert gpu.main(arguments) == 0
+    sizes = ["--device", FOUND[-1], "--scale", "1e6", "--checks", ""]
+    assert gpu.main([*sizes, "--only", "W3 sum, 256", "--markdown", str(page)]) == 0
     *_, last = page.read_text("utf-8").splitlines()
-    assert last.startswith("| sum, 256 M | ")
+    assert last.startswith("| W3 sum, 256 M | ")
     assert "of a copy" in last
 
 
-def test_every_line_of_the_table_of_a_gpu_computes_what_numpy_does():
-    for work in gpu.works(1e5):
-        drawn = [np.random.default_rng(1).random(shape).astype(work.dtype) for shape in work.shapes]
-        expected = work.program(np, *drawn)
-        found = work.program(tfr, *map(tfr.asarray, drawn))
-        off = 1e-2 if work.dtype == "float16" else 1e-4
-        np.testing.assert_allclose(found.numpy(), expected, rtol=off, atol=off)
+def test_the_command_of_a_gpu_runs_from_beginning_to_end(tmp_path, monkeypatch, capsys):
+    """So that it is right on the day when there is one: every line, and what it checks before."""
+    monkeypatch.setattr(gpu, "SECONDS", 0)
+    page = tmp_path / "page.md"
+    sizes = ["--device", "cpu", "--scale", "1e7", "--minutes", "0.05"]
+    monkeypatch.setattr(gpu, "monotonic", lambda: 0.0)  # no line comes too late
+    assert gpu.main([*sizes, "--checks", "programs", "--markdown", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert "random programs agree with NumPy" in text
+    begun = [line.split()[1] for line in text.splitlines() if line.startswith("| W")]
+    assert set(begun) == {"W1", "W2", "W3", "W4", "W5", "W8", "W20", "W21", "W22", "W23"}
+    assert text.count("\n| ") == 1 + 1 + len(list(gpu.lines(1e7)))  # a head, and a rule
+    assert capsys.readouterr().err.strip() == ""
+
+
+def test_what_the_command_of_a_gpu_cannot_do_is_named_and_is_its_status(monkeypatch, capsys):
+    monkeypatch.setattr(gpu, "SECONDS", 0)
+    monkeypatch.delenv("ARRAY_API_TESTS", raising=False)
+    sizes = ["--device", "cpu", "--scale", "1e7", "--only", "W1 ", "--minutes", "0"]
+    assert gpu.main([*sizes, "--checks", "array-api"]) == 1
+    said = capsys.readouterr()
+    assert "**array-api failed**" in said.out
+    assert "W1 expression, 256 M: not begun within 0 minutes" in said.err
+
+
+def test_lines_of_the_table_of_a_gpu_compute_what_numpy_does():
+    compared = [work for work in works(1e7) if NUMPY in work.others]
+    assert len(compared) > 15
+    for work in compared:
+        drawn = work.operands(tfr.Device("cpu"))
+        expected = work.others[NUMPY](np, *[one.numpy() for one in drawn])
+        found = work.program(tfr, *drawn).numpy()
+        off = 1e-4 if work.dtype == "float32" else 1e-2
+        np.testing.assert_allclose(
+            found.astype(np.float32), expected.astype(np.float32), rtol=off, atol=off
+        )

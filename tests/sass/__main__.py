@@ -26,8 +26,9 @@ what the tables show.
 
 What only a GPU can show has not been shown: that copies and sums reach 92% of the bandwidth that it measures, softmax
 and layer norm 88% and no less than PyTorch's compiler, that a captured graph launches a kernel in 2.5 us, and that
-products lose less than 2% of cuBLAS's speed. `python -m tests.benchmarks.gpu --markdown PAGE` measures these in
-minutes, CuPy and PyTorch beside them.
+products lose less than 2% of cuBLAS's speed. `python -m tests.benchmarks.gpu --markdown PAGE` first checks that the GPU
+computes what NumPy does, and then measures these and the other workloads of a GPU, CuPy and PyTorch beside them, in ten
+minutes.
 """
 _COLUMNS = (
     "kernel",

@@ -61,7 +61,7 @@ def of_numpy(causal: bool) -> Run:
     def run(_: Any, q: Any, k: Any, v: Any) -> Any:
         scores = q @ k.mT / np.float32(FEATURES**0.5)
         if causal:
-            scores = np.where(np.tri(LENGTH, dtype=bool), scores, np.float32(-inf))
+            scores = np.where(np.tri(q.shape[-2], dtype=bool), scores, np.float32(-inf))
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         return (weights / weights.sum(-1, keepdims=True)) @ v
 
