@@ -17,7 +17,7 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import strides_of
 from tensorframe.kernel import ir
-from tensorframe.kernel.forms.sparse_columns import in_blocks
+from tensorframe.kernel.forms.sparse_columns import in_blocks, in_separate_blocks
 from tensorframe.kernel.forms.sparse_rows import (
     BEGIN,
     END,
@@ -52,8 +52,9 @@ from tensorframe.ops.sparse import (
 
 # Rows and elements of a piece, multiplied with so many columns.
 _PIECE = 1 << 16
-# Results that are made side by side at most, and how many products there are for each element of them.
-_RESULTS, _REUSED = 8, 4
+# Results that are made side by side at most, and how many products there are for each element of them: fewer take
+# less time than clearing a result, and adding it up.
+_RESULTS, _REUSED = 8, 8
 # Elements of a row, on average, from which several interleaved accumulators take them.
 _LONG, _SIDES = 16, 4
 # Elements of a result that a thread adds up at a time.
@@ -285,13 +286,31 @@ class _Pieces:
         matrix, row = rows.matrix_and_row(_ROW)
         data, place, result = rows.data(), self._place(), self.result
 
-        def add(column: ir.Expr) -> Statements:
+        def add(column: ir.Expr, value: Value) -> Statements:
             so_far = result.element(matrix, place, column)
-            return result.store(
-                added(so_far, product(data, x.element(matrix, row, column))), matrix, place, column
-            )
+            return result.store(added(so_far, product(data, value)), matrix, place, column)
 
-        return (self._for_each_entry(*self._for_each_column(add)),)
+        def add_block(columns: Iterable[ir.Expr]) -> Statements:
+            begin: list[ir.Statement] = []
+            taken: list[ir.Statement] = []
+            stores: list[ir.Statement] = []
+            for number, column in enumerate(columns):
+                value = x.element(matrix, row, column)
+                own, sums = total(value, f"factor{number}_"), total(data, f"total{number}_")
+                begin += _assigned(own, value)
+                so_far = result.element(matrix, place, column)
+                taken += _assigned(sums, added(so_far, product(data, own)))
+                stores += result.store(sums, matrix, place, column)
+            return (*begin, self._for_each_entry(*taken, *stores, packed=True))
+
+        def add_rest(first: ir.Expr) -> Statements:
+            width = self._numbers.take(rows.width, "width")
+            each = ir.Loop(_COLUMN, first, width, add(_COLUMN, x.element(matrix, row, _COLUMN)))
+            return (self._for_each_entry(each),)
+
+        if rows.width == 1:
+            return (self._for_each_entry(*add(ZERO, x.element(matrix, row, ZERO))),)
+        return in_separate_blocks(rows.width, self._numbers, add_block, add_rest)
 
     def sampled(self) -> Statements:
         """Return how the elements of a row are made of rows of both factors."""
@@ -354,6 +373,11 @@ def _side_by_side(sums: tuple[ir.Variable, ...], term: Value) -> Statements:
         ir.Set(begin, BEGIN + turns * count),
         ir.Loop(ENTRY, begin, END, join(sums, term)),
     )
+
+
+def _assigned(variables: Sequence[ir.Variable], value: Value) -> Statements:
+    """Return how variables are set to the parts of a value."""
+    return tuple([ir.Set(name, own) for name, own in zip(variables, value, strict=True)])
 
 
 def _in_lanes(x: ir.Expr, y: ir.Expr) -> ir.Expr:
