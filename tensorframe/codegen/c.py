@@ -13,8 +13,8 @@ from hashlib import sha256
 from math import isfinite, isnan
 from typing import Any, NamedTuple
 
+from tensorframe.codegen.pointer_vectors import PointerVectors, Side, alignment_of
 from tensorframe.codegen.text import Text
-from tensorframe.codegen.wide_loops import Side, WideLoops, alignment_of
 from tensorframe.codegen.words import origin, parameters
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
 from tensorframe.kernel import ir
@@ -142,7 +142,7 @@ class _Share(NamedTuple):
     size: int | None
 
 
-class _Printer(WideLoops):
+class _Printer(PointerVectors):
     def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
         super().__init__(kernel)
         self._dialect = dialect

@@ -25,7 +25,50 @@ class Run(NamedTuple):
     multiples: tuple[ir.Expr, ...]
 
 
-def runs_of(loop: ir.Loop, first: ir.Index) -> list[Run]:
+class Wide(NamedTuple):
+    """A loop that takes several iterations at once, and what these access side by side.
+
+    `first` is the first of them in a loop over the grid; a loop in other loops has no more iterations than its width.
+    """
+
+    runs: list[Run]
+    first: ir.Index | None
+
+
+def wide_loops(kernel: ir.Kernel) -> dict[ir.Loop, Wide]:
+    """Return the loops of a kernel that have a width; of those over the grid, the ones that have runs."""
+    loops: dict[ir.Loop, Wide] = {}
+    names: dict[ir.Expr, ir.Expr] = {}  # positions that have names
+
+    def look(statements: Iterable[ir.Statement]) -> None:
+        for statement in statements:
+            if isinstance(statement, ir.Let):
+                value = substituted(statement.value, names)
+                if _is_position(value):
+                    names[statement.variable] = value
+            elif isinstance(statement, ir.Loop):
+                wide = _wide(statement, names) if statement.width > 1 else None
+                if wide is None:
+                    look(statement.body)
+                else:
+                    loops[statement] = wide
+            elif isinstance(statement, ir.If):
+                look(statement.body)
+
+    look(kernel.body)
+    return loops
+
+
+def _wide(loop: ir.Loop, names: Mapping[ir.Expr, ir.Expr]) -> Wide | None:
+    innermost = not any(isinstance(statement, ir.Loop) for statement in loop.body)
+    if loop.over is ir.ParallelAxis.NOTHING and innermost:
+        return Wide(_inner_runs_of(loop, names), None)
+    first = ir.index("first", loop.index.dtype)
+    runs = _runs_of(loop, first) if loop.over is ir.ParallelAxis.GRID else []
+    return Wide(runs, first) if runs else None
+
+
+def _runs_of(loop: ir.Loop, first: ir.Index) -> list[Run]:
     """Return the accesses to neighbours, `first` being the first iteration; none where only some iterations write.
 
     They are those of a loop over the grid, whose positions are known before it.
@@ -41,7 +84,7 @@ def runs_of(loop: ir.Loop, first: ir.Index) -> list[Run]:
     return runs
 
 
-def inner_runs_of(loop: ir.Loop, names: Mapping[ir.Expr, ir.Expr]) -> list[Run]:
+def _inner_runs_of(loop: ir.Loop, names: Mapping[ir.Expr, ir.Expr]) -> list[Run]:
     """Return the accesses to neighbours of a loop in other loops, from its first iteration on.
 
     `names` are those given outside of it to what is made of indices and numbers.
@@ -59,7 +102,7 @@ def inner_runs_of(loop: ir.Loop, names: Mapping[ir.Expr, ir.Expr]) -> list[Run]:
     return runs
 
 
-def is_position(value: ir.Expr) -> bool:
+def _is_position(value: ir.Expr) -> bool:
     """Whether a value is made of indices and numbers alone, so that it stays what it is."""
     return not any(isinstance(part, ir.Variable | ir.Load) for part in in_order((value,), ()))
 

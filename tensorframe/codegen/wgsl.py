@@ -8,10 +8,11 @@ floats as if they were real numbers: `(a + b) - a` becomes `b`. What must be com
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
 
-from tensorframe.codegen.joining import Joining
+from tensorframe.codegen.bound_vectors import BoundVectors
 from tensorframe.codegen.wgsl_expressions import TYPES, WgslExpressions
 from tensorframe.codegen.wgsl_functions import Wgsl, functions
 from tensorframe.codegen.wgsl_names import allowed
@@ -36,9 +37,19 @@ _KEPT = 32
 class Shader:
     """A printed kernel: its name, which holds a hash of the source, and how its words are passed."""
 
-    __slots__ = ("immediate", "name", "source", "words")
+    __slots__ = ("immediate", "multiples", "name", "source", "words")
 
-    def __init__(self, name: str, source: str, words: int, *, immediate: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        words: int,
+        *,
+        immediate: bool,
+        multiples: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        self.multiples = multiples
+        """Words that have to be multiples of numbers, or the vectors that operands are bound as begin elsewhere."""
         self.name = name
         self.source = source
         self.words = words
@@ -48,23 +59,25 @@ class Shader:
 
 
 @lru_cache(_KEPT)
-def print_kernel(kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool = False) -> Shader:
+def print_kernel(
+    kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool = False, vectors: bool = False
+) -> Shader:
     """Return a kernel as a module with one entry point, and all the functions that it needs.
 
     A `windowed` one has more words behind the zero: the index with which its loop over the grid begins, and the
-    origins of its outputs.
+    origins of its outputs. One with `vectors` says of which words these have to be multiples, if it has any.
     """
-    return _Printer(kernel, dialect, windowed=windowed).shader()
+    return _Printer(kernel, dialect, windowed=windowed, vectors=vectors).shader()
 
 
-class _Printer(WgslExpressions, Joining):
+class _Printer(BoundVectors, WgslExpressions):
     lane = "lane"
     barrier = "workgroupBarrier();"
     counting = "for (var {name} = {first}u; {name} < {stop}; {name}++) {{"
 
-    def __init__(self, kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool) -> None:
+    def __init__(self, kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool, vectors: bool) -> None:
         WgslExpressions.__init__(self, dialect)
-        Joining.__init__(self, kernel)
+        BoundVectors.__init__(self, kernel, vectors=vectors)
         self._windowed = windowed
         self._shuffles = False
         last = parameters(kernel)[-1]
@@ -75,8 +88,10 @@ class _Printer(WgslExpressions, Joining):
     def shader(self) -> Shader:
         kernel = self.kernel
         block = self.block(kernel.body)
+        multiples = [f"{self._word(word)} of {size}" for word, size in self.multiples]
         lines = [
             *[f"// {note}" for note in kernel.notes],
+            *[f"// only where these are multiples: {', '.join(multiples)}" for _ in multiples[:1]],
             *[
                 self._parameter(parameter.name, parameter.dtype, parameter.word)
                 for parameter in parameters(kernel)
@@ -100,7 +115,13 @@ class _Printer(WgslExpressions, Joining):
         name = "k_" + sha256(f"{above}{kernel.lanes}{body}".encode()).hexdigest()[:16]
         head = _HEAD.format(name=name, lanes=kernel.lanes, more=_SUBGROUP if self._shuffles else "")
         source = f"{above}{head}{body}}}\n"
-        return Shader(name, source, self._count, immediate=self._immediate)
+        return Shader(
+            name,
+            source,
+            self._count,
+            immediate=self._immediate,
+            multiples=tuple(self.multiples),
+        )
 
     def _words(self) -> str:
         if self._immediate:
@@ -114,13 +135,14 @@ class _Printer(WgslExpressions, Joining):
 
     def _operand(self, index: int, buffer: ir.Buffer) -> str:
         access = "read_write" if buffer.role is ir.Role.OUTPUT else "read"
-        kind = self._stored(buffer.dtype)
+        kind = self.bound(buffer)
         return f"@group(0) @binding({index}) var<storage, {access}> {allowed(buffer.name)}: array<{kind}>;\n"
 
-    def _stored(self, dtype: DType) -> str:
-        if dtype == float16 and self._dialect.half:
+    def stored(self, buffer: ir.Buffer) -> str:
+        """Return the type of an element in memory."""
+        if buffer.dtype == float16 and self._dialect.half:
             return "f16"
-        return "u32" if dtype == bool_ else TYPES[dtype.name]
+        return "u32" if buffer.dtype == bool_ else TYPES[buffer.dtype.name]
 
     def _parameter(self, name: str, dtype: DType, word: int) -> str:
         kind, first = TYPES[dtype.name], self._word(word)
@@ -154,18 +176,21 @@ class _Printer(WgslExpressions, Joining):
         first, last = self.text(loop.start), self.text(loop.stop)
         if loop.over is ir.ParallelAxis.NOTHING:
             return f"for (var {name}: {kind} = {first}; {name} < {last}; {name}++)"
-        lanes = self.kernel.lanes
         if loop.over is ir.ParallelAxis.LANES:
-            begin, step = "lane" if first == "0u" else f"{first} + lane", f"{lanes}u"
-        elif loop.over is ir.ParallelAxis.GRID:
-            begin, step = f"group.x * {lanes}u + lane", f"group_count.x * {lanes}u"
+            begin, step = "lane" if first == "0u" else f"{first} + lane", f"{self.kernel.lanes}u"
         else:
-            begin, step = "group.x", "group_count.x"
-        if loop.over is not ir.ParallelAxis.LANES:
+            begin, step = self.begun(loop.over)
             last = ir.STOP.name
             if self._windowed:
                 begin = f"{self._word(self._zero + 1)} + {begin}"
         return f"for (var {name}: {kind} = {begin}; {name} < {last}; {name} += {step})"
+
+    def begun(self, axis: ir.ParallelAxis) -> tuple[str, str]:
+        """Return the first index of a thread, or of a group, and how many there are."""
+        if axis is ir.ParallelAxis.GROUPS:
+            return "group.x", "group_count.x"
+        lanes = self.kernel.lanes
+        return f"group.x * {lanes}u + lane", f"group_count.x * {lanes}u"
 
     def rolled(self, count: int) -> str:
         """Return the bound of a loop as a number that is not known before it runs.
@@ -190,10 +215,9 @@ class _Printer(WgslExpressions, Joining):
             position = (
                 f"{self._word(self._zero + 2 + self.kernel.outputs.index(buffer))} + {position}"
             )
-        place = f"{allowed(buffer.name)}[{position}]"
         if buffer.role is not ir.Role.SHARED:
             if buffer.dtype == bool_:
                 value = f"select(0u, 1u, {value})"
             elif buffer.dtype == float16 and self._dialect.half:
                 value = f"f16({value})"
-        return [f"{place} = {value};"]
+        return [f"{self.element(buffer, store.position, position)} = {value};"]

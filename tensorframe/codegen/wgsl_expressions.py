@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from math import copysign, isfinite, isnan
 
 from tensorframe.codegen.printer import Expressions
@@ -9,7 +10,7 @@ from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.words import origin
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float16, float64, wide_of
-from tensorframe.kernel.ir import Apply, Literal, Load, Role
+from tensorframe.kernel.ir import Apply, Buffer, Expr, Literal, Load, Role
 from tensorframe.ops.printed import FUNCTIONS, Printed
 
 TYPES = {
@@ -69,12 +70,16 @@ class WgslExpressions(Expressions):
         buffer, position = load.buffer, self.text(load.position)
         if buffer.role is Role.INPUT:
             position = f"{allowed(origin(buffer.name))} + {position}"
-        element = f"{allowed(buffer.name)}[{position}]"
+        element = self.element(buffer, load.position, position)
         if buffer.role is Role.SHARED:
             return element
         if buffer.dtype == bool_:
             return f"({element} != 0u)"
         return f"f32({element})" if buffer.dtype == float16 and self._dialect.half else element
+
+    @abstractmethod
+    def element(self, buffer: Buffer, position: Expr, number: str) -> str:
+        """Return the element of a buffer at a position, which has this number in memory."""
 
     def literal(self, literal: Literal) -> str:
         """Return a number."""

@@ -12,13 +12,16 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends.registry import backend_of
-from tensorframe.codegen.wide_loops import alignment_of
+from tensorframe.codegen.pointer_vectors import alignment_of
 from tensorframe.testing.compare import assert_close
+from tests.backends.devices import FOUND
+
+ON_PROCESSORS = [name for name in FOUND if name != "cuda"]
 
 
-@pytest.fixture(params=["cuda", "opencl"])
+@pytest.fixture(params=["cuda", *ON_PROCESSORS])
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """CUDA's text as C++ of the host, and PoCL, which by itself does without wide accesses."""
+    """CUDA's text as C++ of the host, and devices that are processors, which do without wide accesses by themselves."""
     with ExitStack() as stack:
         stack.enter_context(tfr.config.override(small_size=0, small_nodes=0))
         if request.param == "cuda":
@@ -30,11 +33,11 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
             stack.enter_context(host_gpu.host_gpu())
             yield "cuda"
             return
-        home = tfr.Device("opencl")
+        home = tfr.Device(request.param)
         queue = backend_of(home).open_device(home).queue  # type: ignore[attr-defined]
         before = queue.traits
         queue.traits = replace(before, access=16)
-        yield "opencl"
+        yield request.param
         queue.traits = before
 
 

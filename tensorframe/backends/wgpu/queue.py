@@ -27,6 +27,7 @@ from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.raw.wgsl import print_raw
 from tensorframe.codegen.wgsl import Shader, print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
+from tensorframe.codegen.wide_loops import WIDEST
 from tensorframe.dtypes import float32, float64
 from tensorframe.errors import TensorFrameError
 from tensorframe.kernel.ir import Kernel, Loop, ParallelAxis
@@ -49,11 +50,23 @@ def over_groups(kernel: Kernel) -> bool:
 
 @dataclass(slots=True)
 class Built:
-    """A kernel and its pipeline, and the one for operands that are larger than shaders may be given."""
+    """A kernel, and its pipelines for operands of any kind: each is made when it is launched first."""
 
     kernel: Kernel | None
-    pipeline: Pipeline
-    windowed: Pipeline | None = None
+    pipeline: Pipeline | None = None
+    vectors: Pipeline | None = None  # for operands that can be bound as vectors
+    multiples: Sequence[tuple[int, int]] = ()  # words that are multiples of numbers there
+    windowed: Pipeline | None = None  # for operands that are larger than shaders may be given
+
+    def takes_vectors(
+        self, buffers: Sequence[Memory | Window], words: np.ndarray[Any, Any]
+    ) -> bool:
+        """Whether vectors begin at multiples of their size, and none ends beyond its buffer."""
+        return (
+            self.vectors is not None
+            and not any(buffer.nbytes % WIDEST for buffer in buffers)
+            and not any(words[word] % size for word, size in self.multiples)
+        )
 
 
 class WgpuQueue(Queue):
@@ -105,6 +118,8 @@ class WgpuQueue(Queue):
                 limits["max-compute-invocations-per-workgroup"],
                 limits["max-compute-workgroup-size-x"],
             ),
+            # what draws on processors makes vectors of neighbouring threads, see `opencl/queue.py`
+            access=0 if adapter.software else WIDEST,
             rows=0 if adapter.software else shared,
             max_shared=shared,
         )
@@ -251,12 +266,16 @@ class WgpuQueue(Queue):
             self._recording.copy(source.handle, start, target.handle, offset, -(-nbytes // 4) * 4)
 
     def source(self, kernel: Kernel) -> str:
-        """Return a kernel in WGSL."""
-        return print_kernel(kernel, self._dialect).source
+        """Return a kernel in WGSL: with vectors, if it has any."""
+        return print_kernel(kernel, self._dialect, vectors=True).source
 
     def build(self, kernel: Kernel) -> Built:
         """Return a kernel ready for `launch`."""
-        return Built(kernel, self._pipeline(print_kernel(kernel, self._dialect), kernel))
+        shader = print_kernel(kernel, self._dialect, vectors=True)
+        pipeline = self._pipeline(shader, kernel)
+        if shader.multiples:
+            return Built(kernel, vectors=pipeline, multiples=shader.multiples)
+        return Built(kernel, pipeline)
 
     def _pipeline(self, shader: Shader, kernel: Kernel) -> Pipeline:
         pipeline = self._pipelines.get(shader.name)
@@ -298,7 +317,19 @@ class WgpuQueue(Queue):
             if any(buffer.nbytes > self.traits.max_block for buffer in buffers):
                 self._launch_in_parts(built, buffers, words)
             else:
-                self._record(built.pipeline, groups, buffers, words)
+                self._record(self._fitting(built, buffers, words), groups, buffers, words)
+
+    def _fitting(
+        self, built: Built, buffers: Sequence[Memory | Window], words: np.ndarray[Any, Any]
+    ) -> Pipeline:
+        """Return the pipeline for operands that are where they are."""
+        if built.takes_vectors(buffers, words):
+            assert built.vectors is not None
+            return built.vectors
+        if built.pipeline is None:
+            assert built.kernel is not None  # users' kernels have one
+            built.pipeline = self._pipeline(print_kernel(built.kernel, self._dialect), built.kernel)
+        return built.pipeline
 
     def _record(
         self,
@@ -344,7 +375,7 @@ class WgpuQueue(Queue):
     def window(self, buffer: Memory, first: int, nbytes: int) -> tuple[Memory | Window, int]:
         """Return the part of a buffer with these bytes, if it is not larger than shaders may be given."""
         begin = first // self._step * self._step
-        end = min(-(-(first + nbytes) // 4) * 4, buffer.nbytes)
+        end = min(-(-(first + nbytes) // WIDEST) * WIDEST, buffer.nbytes)
         if end - begin > self.traits.max_block:
             return buffer, 0
         return buffer.part(begin, end - begin), begin
