@@ -19,6 +19,7 @@ from tensorframe.frontend.trees import Container
 from tensorframe.graph.device import Device
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.elementwise import CONJ
+from tensorframe.quick_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from tensorframe.sparse.compressed import CSC, CSR
@@ -259,10 +260,24 @@ def _label(_: Any, index: int) -> str:
     return ".data" if not index else f"._leaves()[{index}]"
 
 
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the elements of a tensor are. Gradients and tangents are like it if they have as many in such a tensor."""
+
+    kind: type[SparseTensor]
+    shape: Shape
+    count: int
+    tensor: SparseTensor = field(compare=False)
+
+
+def _take_elements(value: SparseTensor) -> tuple[_Places, list[Tensor]]:
+    return _Places(type(value), value.shape, value.nnz, value), [value.data]
+
+
 # gradients are for the elements alone, and come as sparse tensors with the same places
 _TARGETS = Container(
-    lambda value: (value, [value.data]),
-    lambda value, children: value.with_data(children[0]),
+    _take_elements,
+    lambda places, children: places.tensor.with_data(children[0]),
     _label,
 )
 SparseTensor.__tree__ = Container(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.errors import ArgumentError, GradientError
 from tests.backends.devices import FOUND
 from tests.sparse.matrices import FORMATS, numbers, random_matrix
 
@@ -130,3 +131,54 @@ def test_elements_that_a_module_has_are_trained(format):
     trained = model.places.with_data(model.weights).toarray()
     np.testing.assert_allclose(trained, dense - 0.01 * whole, rtol=1e-12)
     assert (model.places.toarray() == trained).all()  # they are the same tensor
+
+
+@pytest.mark.parametrize(
+    ("format", "device"),
+    [*[(name, "cpu") for name in FORMATS], *[("csr", device) for device in FOUND]],
+)
+def test_sparse_tensors_in_a_tree_of_parameters_are_trained(format, device):
+    matrix = some(format, "float32").coalesce().to_device(device)
+    tree = {"layers": [matrix], "bias": tfr.zeros(6, device=device)}
+    x = tfr.asarray(np.arange(1, 6, dtype=np.float32), device=device)
+
+    def loss(tree):
+        return ((tree["layers"][0] @ x + tree["bias"]) ** 2).sum()
+
+    dense = matrix.toarray()
+    product = dense @ x.numpy()
+    gradients = tfr.grad(loss)(tree)
+    optimizer = tfr.optim.SGD(0.01, momentum=0.5)
+    optimizer.update(tree, gradients)
+    wanted = dense - 0.02 * np.outer(product, x.numpy()) * (dense != 0)
+    np.testing.assert_allclose(matrix.toarray(), wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(tree["bias"].numpy(), -0.02 * product, rtol=1e-4, atol=1e-5)
+    assert sorted(optimizer.state) == ["bias", "layers.0.data"]
+
+
+def test_steps_of_training_sparse_tensors_are_jitted():
+    tree, x = {"a": some("csr").coalesce()}, tfr.arange(5, dtype="float64")
+    optimizer = tfr.optim.Adam(0.1)
+    optimizer.init(tree)
+
+    @tfr.jit(updates=("tree", "optimizer"))
+    def step(tree, optimizer):
+        loss, gradients = tfr.value_and_grad(lambda tree: ((tree["a"] @ x) ** 2).sum())(tree)
+        optimizer.update(tree, gradients)
+        return loss
+
+    losses = [step(tree, optimizer).item() for _ in range(5)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_tangents_and_gradients_of_another_pattern_are_refused(format):
+    matrix, x = some(format).coalesce(), tfr.arange(5, dtype="float64")
+    product, direction = tfr.jvp(lambda a: a @ x, (matrix,), (matrix * 3.0,))
+    np.testing.assert_allclose(direction.numpy(), 3 * product.numpy())
+    other = matrix[:5]
+    with pytest.raises(GradientError, match="not trees like the arguments"):
+        tfr.jvp(lambda a: a @ x, (matrix,), (other,))
+    with pytest.raises(ArgumentError, match="not a tree like the parameters"):
+        tfr.optim.SGD(0.1).update([matrix], [other])
