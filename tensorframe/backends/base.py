@@ -6,6 +6,7 @@ import operator
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -265,6 +266,14 @@ class Backend(ABC):
         it is a copy, for memory that somebody else may write to.
         """
         raise NotImplementedError
+
+    def in_order_of(self, device: Device, stream: Any) -> AbstractContextManager[None] | None:
+        """Return a context whose work on the device follows what a stream has been given so far.
+
+        What the stream is given afterwards follows that work. `stream` is one of the device's own library, as a caller
+        of `to_device` has it; None if the device has no such streams, or this is not one.
+        """
+        return None
 
     def native(self, storage: Storage) -> Any:
         """Return the object of the device's own library behind storage, without a copy.

@@ -29,6 +29,7 @@ from tensorframe.backends.cuda import (
     peers,
     queue,
     staging,
+    streams,
 )
 from tensorframe.backends.registry import register, unregister
 
@@ -190,6 +191,13 @@ class HostStream:
     """Runs everything at once, and notes what waits for what."""
 
     current: ClassVar[list[Any]] = []
+    external: ClassVar[dict[int, Any]] = {}  # those of other libraries, by their address
+
+    @classmethod
+    def from_external(cls, stream):
+        version, address = stream.__cuda_stream__()
+        assert version == 0
+        return cls.external.setdefault(address, cls(non_blocking=True))
 
     def __init__(self, *, non_blocking=False):
         assert non_blocking
@@ -398,6 +406,8 @@ def host_gpu(count=1, limit=SMALL, lanes=LANES):
         patch.object(error_translation, "cupy", fake),
         patch.object(staging, "cupy", fake),
         patch.object(arrays, "cupy", fake),
+        patch.object(streams, "cupy", fake),
+        patch.dict(HostStream.external, clear=True),
         patch.object(peers, "cupy", fake),
         patch.object(libraries, "cupy", fake),
         patch.object(queue, "code_of", lambda name, source, architecture: source.encode()),

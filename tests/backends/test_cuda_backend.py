@@ -304,6 +304,33 @@ class TestOtherLibraries:
         del native
         assert ours.waited == [gpu.default]
 
+    @pytest.mark.parametrize("kind", ["CuPy's", "PyTorch's", "protocol", "address"])
+    @pytest.mark.parametrize("way", ["there", "back", "stays"])
+    def test_copies_are_made_in_the_order_of_a_stream(self, gpu, kind, way):
+        source, target = {"there": ("cpu", CUDA), "back": (CUDA, "cpu"), "stays": (CUDA,) * 2}[way]
+        x = tfr.asarray(np.arange(6, dtype=np.float32), device=source)
+        if kind == "CuPy's":
+            theirs = stream = gpu.cuda.Stream(non_blocking=True)
+        else:
+            stream = {
+                "PyTorch's": SimpleNamespace(cuda_stream=64, wait_event=None),
+                "protocol": SimpleNamespace(__cuda_stream__=lambda: (0, 64)),
+                "address": 64,
+            }[kind]
+        y = (x + 1).to_device(target, stream=stream)
+        theirs = theirs if kind == "CuPy's" else HostStream.external[64]
+        ours = place().queue.stream
+        assert y.is_computed
+        assert ours.waited == [theirs]
+        assert theirs.waited == [ours]
+        assert y.tolist() == [1, 2, 3, 4, 5, 6]
+
+    def test_what_is_no_stream_is_refused(self, gpu):
+        x = tfr.asarray([1.0], device="cuda")
+        for wrong in ("main", -1, True, object()):
+            with pytest.raises(DeviceError, match="takes no stream"):
+                x.to_device("cpu", stream=wrong)
+
     @pytest.mark.parametrize(
         "view",
         [lambda x: x, lambda x: x.T, lambda x: x[::-1, 1:], lambda x: x[1:2, ::-2]],

@@ -1,7 +1,9 @@
 """Matrix products on OpenCL and WebGPU before and after `tfr.autotune`: `python -m tests.benchmarks.tuning [devices]`.
 
 Ten shapes are tuned in a cache of their own, then run both ways by turns, and checked to be the same to the last bit.
-Times are the fastest of some rounds, each of which waits for the device. Where none was kept, both are of one kernel.
+Times are the fastest of some rounds, each of which waits for the device. Where none was kept, both are of one kernel:
+what they differ by is chance. `--cpu-time` takes the process's CPU time, for drivers that run on the processor (PoCL,
+llvmpipe) of a machine that does other things beside; `--shapes 3` takes the first three shapes alone.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,15 +37,17 @@ SHAPES = (
 )
 ROUNDS = 8
 
+Clock = Callable[[], float]
 
-def seconds(a: Any, b: Any) -> tuple[float, Any]:
+
+def seconds(a: Any, b: Any, clock: Clock) -> tuple[float, Any]:
     """Return how long a product took, and what came out."""
-    began = time.perf_counter()
+    began = clock()
     result = (a @ b).numpy()
-    return time.perf_counter() - began, result
+    return clock() - began, result
 
 
-def by_turns(found: Any, a: Any, b: Any) -> list[float]:
+def by_turns(found: Any, a: Any, b: Any, clock: Clock) -> list[float]:
     """Return the fastest time of a product without and with what was found for a device."""
     ways: list[tuple[Any, Any]] = [({}, {}), (dict(found.best), dict(found.kernels))]
     fastest: list[float] = [float("inf")] * 2
@@ -51,14 +56,16 @@ def by_turns(found: Any, a: Any, b: Any) -> list[float]:
         for place, (found.best, found.kernels) in enumerate(ways):
             program.forget()
             forget_plans()
-            seconds(a, b)  # which makes the kernel
-            took, results[place] = min((seconds(a, b) for _ in range(3)), key=lambda pair: pair[0])
+            seconds(a, b, clock)  # which makes the kernel
+            took, results[place] = min(
+                (seconds(a, b, clock) for _ in range(3)), key=lambda pair: pair[0]
+            )
             fastest[place] = min(fastest[place], took)
     np.testing.assert_array_equal(*results)
     return fastest
 
 
-def measure(device: str, shape: Sequence[int]) -> str:
+def measure(device: str, shape: Sequence[int], clock: Clock) -> str:
     """Return the line of one shape."""
     rows, length, columns = shape
     generator = np.random.default_rng(0)
@@ -70,7 +77,7 @@ def measure(device: str, shape: Sequence[int]) -> str:
     place = tfr.Device(device)
     found = backend_of(place).open_device(place).queue.tunings  # type: ignore[attr-defined]
     kept = "kept" if found.best or found.kernels else "as it was"
-    before, after = by_turns(found, a, b)
+    before, after = by_turns(found, a, b, clock)
     found.best, found.kernels = {}, {}
     times = f"{1e6 * before:9.0f} {1e6 * after:9.0f} us  {after / before:5.2f}"
     return f"{device:8} {rows:4} x {length:4} x {columns:4} {times}  {tried:3} tried, {kept:9}"
@@ -78,7 +85,13 @@ def measure(device: str, shape: Sequence[int]) -> str:
 
 def main() -> None:
     """Print a line for each device and shape."""
-    devices = sys.argv[1:] or [
+    parser = ArgumentParser()
+    parser.add_argument("devices", nargs="*")
+    parser.add_argument("--cpu-time", action="store_true")
+    parser.add_argument("--shapes", type=int, default=len(SHAPES))
+    given = parser.parse_args()
+    clock = time.process_time if given.cpu_time else time.perf_counter
+    devices = given.devices or [
         name for name in ("opencl", "wgpu") if name in tfr.backends.available()
     ]
     with (
@@ -86,8 +99,8 @@ def main() -> None:
         tfr.config.override(cache_dir=folder, small_size=0, small_nodes=0),
     ):
         for device in devices:
-            for shape in SHAPES:
-                sys.stdout.write(f"{measure(device, shape)}  load {load_average():.0f}\n")
+            for shape in SHAPES[: given.shapes]:
+                sys.stdout.write(f"{measure(device, shape, clock)}  load {load_average():.0f}\n")
                 sys.stdout.flush()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,14 @@ class CudaBackend(KernelBackend):
         self.wait_for(storage)
         have_others_wait(queue)
         return to_cupy(storage.handle, queue, lent=True)
+
+    def in_order_of(self, device: Device, stream: Any) -> AbstractContextManager[None] | None:
+        """Return a context in the order of a stream of CUDA: CuPy's, PyTorch's, or a handle."""
+        from tensorframe.backends.cuda.streams import in_order, stream_of
+
+        queue = self._queue(device)
+        known = stream_of(stream, queue)
+        return None if known is None else in_order(queue, known)
 
     def capture(
         self,

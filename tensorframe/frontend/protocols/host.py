@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.registry import named_device, resolve_device
+from tensorframe.backends.registry import backend_of, named_device, resolve_device
 from tensorframe.dtypes import ADDED, DTypeLike
 from tensorframe.errors import DeviceError, DTypeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.conversion.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import data_node, placed
 from tensorframe.frontend.tensor import Tensor, attribute, method
-from tensorframe.graph.device import CPU
+from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import require
 
 Array = np.ndarray[Any, Any]
@@ -157,8 +158,9 @@ def to_device(self: Tensor, device: OnDevice, /, *, stream: Any = None) -> Tenso
     """Return a copy of the tensor on `device`, which costs nothing if it is there, and is else made when it is needed.
 
     `device` is a Device or a name such as `"cuda:0"`; DeviceError if there is none, DTypeError if it cannot hold the
-    dtype. `stream` orders the copy after the work on a stream of the device's own library; the backends here order it
-    themselves, so it is None.
+    dtype. With `stream`, the copy is made at once, after the work that a stream has been given, and what it is given
+    later waits for the copy. CUDA devices have streams: those of CuPy and PyTorch, objects with `__cuda_stream__`, and
+    addresses of a `cudaStream_t` as integers. DeviceError if neither device has such a stream.
 
     >>> tfr.asarray([1, 2]).to_device("numpy").device
     Device('numpy')
@@ -168,15 +170,28 @@ def to_device(self: Tensor, device: OnDevice, /, *, stream: Any = None) -> Tenso
 
 def _moved(name: str, self: Tensor, device: Any, stream: Any = None) -> Tensor:
     target = named_device(name, device)
+    source = self.node.device
+    if source is target:
+        moved = Tensor(self.node)
+    else:
+        require(name, target, self.node.dtype)
+        moved = Tensor(placed(self.node, target))
     if stream is not None:
-        raise DeviceError(
-            f"{name}: device {target} takes no stream, got {stream!r}",
-            suggestions=("leave stream out: copies wait for the work that they need",),
-        )
-    if self.node.device is target:
-        return Tensor(self.node)
-    require(name, target, self.node.dtype)
-    return Tensor(placed(self.node, target))
+        with _in_order_of(name, (target, source), stream):
+            moved.compute()
+    return moved
+
+
+def _in_order_of(name: str, devices: Sequence[Device], stream: Any) -> AbstractContextManager[None]:
+    """Return the context in which one of the devices works in the order of a stream; DeviceError if none has it."""
+    for device in devices:
+        order = backend_of(device).in_order_of(device, stream)
+        if order is not None:
+            return order
+    raise DeviceError(
+        f"{name}: device {devices[0]} takes no stream, got {stream!r}",
+        suggestions=("leave stream out: copies wait for the work that they need",),
+    )
 
 
 @method
