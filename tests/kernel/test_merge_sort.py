@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from tensorframe.backends.device.scratch import scratch_bytes
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.groups.algorithms.merge_sort import Sorting, build_sort
 from tensorframe.kernel.groups.algorithms.order import element_of, key_of
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir import Barrier, If, Loop, ParallelAxis, argument
 from tensorframe.kernel.ir.interpret import evaluate
+from tensorframe.ops.sorting import ARGSORT, SORT, TOPK
 from tests.kernel.interpreted import run_built
 
 INDEX = np.dtype(np.uint32)
@@ -170,3 +173,27 @@ def test_the_first_few_are_selected_block_by_block():
     # more than half of a block: all are sorted
     _, built = build(some(3, 1000), 1, count=9)
     assert [size for _, size, _ in built.partials] == [3000] * 4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
+@pytest.mark.parametrize(
+    ("op", "attrs", "length", "count"),
+    [
+        (SORT, (0, False), 1 << 10, None),
+        (SORT, (0, False), 1 << 11, None),
+        (ARGSORT, (1, False, True), 5000, None),
+        (TOPK, (8, 1, True), 1 << 16, 8),
+        (TOPK, (512, 1, True), 5000, 512),
+        (TOPK, (2048, 1, True), 1 << 12, 2048),  # so many that rows are sorted
+    ],
+)
+def test_plans_know_the_memory_between_kernels(op, attrs, length, count, dtype):
+    shape = (length, 3) if attrs[0] == 0 else (3, length)
+    axis = shape.index(length)
+    x = np.broadcast_to(np.zeros((), dtype), shape)
+    places = op is not SORT
+    _, built = build(x, axis, count=count, outputs=(True, False) if places else (True,), lanes=256)
+    between = sum(size * held.itemsize for held, size, _ in built.partials)
+    region = Region(((shape, x.dtype),), (RegionOp(op, attrs, (0,), shape, x.dtype),), (1,))
+    assert scratch_bytes(region) == between
+    assert (between == 0) == (length == 1 << 10)

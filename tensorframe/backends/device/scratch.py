@@ -10,13 +10,14 @@ from math import prod
 
 from tensorframe.backends.device.factorisation import can_factorise, factorisation_bytes
 from tensorframe.backends.device.fourier import fourier_bytes
+from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape
+from tensorframe.kernel.groups.algorithms.merge_sort import Sorting, elements_between
 
-# Elements of a line that a group sorts by itself; longer ones are merged, from one buffer to another and back.
-_IN_A_GROUP = 1 << 10
-# Bytes of the number of an element, and of its place.
-_NUMBER = 4
+# Threads of the groups that sort.
+_LANES = 256
 # Bytes for each index of a scatter, beside the index itself: its number, numbers and places in order, and two buffers.
 _POINTED = 28
 
@@ -24,6 +25,7 @@ _FOURIER = frozenset({"fftn", "ifftn", "rfftn", "irfftn"})
 _FACTORISATIONS = frozenset({"cholesky", "solve", "inv", "det", "slogdet", "qr"})
 _VALUES = frozenset({"sort", "partition"})
 _PLACES = frozenset({"argsort", "argpartition", "topk"})
+_PARTITIONS = frozenset({"partition", "argpartition"})
 
 
 def scratch_bytes(region: Region) -> int:
@@ -47,13 +49,19 @@ def _of_op(region: Region, op: RegionOp) -> int:
     if op.op.name not in _VALUES | _PLACES | {"select"}:
         return 0
     shape, dtype = region.shape_of(op.inputs[0]), region.dtype_of(op.inputs[0])
-    axis = (
-        -1
-        if op.op.name == "select"
-        else op.attrs[1 if "part" in op.op.name or op.op.name == "topk" else 0]
-    )
-    length = shape[axis] if shape else 1
-    buffers = 0 if length <= _IN_A_GROUP else 1 if length <= 2 * _IN_A_GROUP else 2
-    each = dtype.itemsize + (_NUMBER if op.op.name in _PLACES else 0)
-    ordered = dtype.itemsize if op.op.name == "select" else 0
-    return prod(shape) * (buffers * each + ordered)
+    if 0 in shape or not shape:
+        return 0
+    if op.op.name == "select":
+        return prod(shape) * dtype.itemsize + _of_sorting(shape, dtype, -1, shape[-1], places=False)
+    top = op.op.name == "topk"
+    axis = op.attrs[1 if top or op.op.name in _PARTITIONS else 0]
+    count = op.attrs[0] if top else shape[axis]
+    return _of_sorting(shape, dtype, axis, count, places=op.op.name in _PLACES)
+
+
+def _of_sorting(shape: Shape, dtype: DType, axis: int, count: int, *, places: bool) -> int:
+    """Return the bytes between kernels that sort, or select the first `count`: keys, with places or without them."""
+    outputs = (True, False) if places else (True,)
+    sorting = Sorting(shape, dtype, (), axis % len(shape), False, count, outputs)
+    each = sum(held.itemsize for held in sorting.held)
+    return each * sum(elements_between(sorting, _LANES))

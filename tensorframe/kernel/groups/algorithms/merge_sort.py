@@ -10,26 +10,53 @@ from tensorframe.kernel.groups.algorithms.sort_kernels import Pass, Sorting, are
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.nest.assemble import Built, Launch
 
-__all__ = ["Sorting", "build_sort"]
+__all__ = ["Sorting", "build_sort", "elements_between"]
 
 
 def build_sort(sorting: Sorting, target: Target) -> Built:
     """Return the kernels that sort, and the memory between them."""
-    area = area_of(sorting.length, target)
-    few = 0 < sorting.count <= area // 2  # so that each kernel leaves half of the elements at most
-    longer = sorting.length > area
-    launches, between = (_selected if few and longer else _merged)(sorting, target)
+    few = _is_selected(sorting, target.lanes)
+    launches = (_selected if few else _merged)(sorting, target)
+    between = elements_between(sorting, target.lanes)
     partials = tuple([(dtype, size, 0) for size in between for dtype in sorting.held])
     layout = tuple(range(len(sorting.shape)))
     return Built(tuple(launches), partials, (layout,) * len(sorting.outputs))
 
 
-def _merged(sorting: Sorting, target: Target) -> tuple[list[Launch], list[int]]:
-    """Return the launches that sort blocks and merge them in pairs, and the elements of each buffer between them."""
-    total = sorting.rows * sorting.length
-    runs = [block_of(sorting.length, target)]
+def elements_between(sorting: Sorting, lanes: int) -> list[int]:
+    """Return the elements of each buffer that kernels of so many threads leave to the next one."""
+    if _is_selected(sorting, lanes):
+        return [sorting.rows * length for length in _lengths(sorting, lanes)[1:3]]
+    return [sorting.rows * sorting.length] * min(len(_runs(sorting, lanes)) - 1, 2)
+
+
+def _is_selected(sorting: Sorting, lanes: int) -> bool:
+    """Whether rows are long, and each kernel leaves half of their elements at most."""
+    area = area_of(sorting.length, lanes)
+    return 0 < sorting.count <= area // 2 and sorting.length > area
+
+
+def _runs(sorting: Sorting, lanes: int) -> list[int]:
+    """Return the lengths of the runs that each kernel leaves."""
+    runs = [block_of(sorting.length, lanes)]
     while runs[-1] < sorting.length:
         runs.append(2 * runs[-1])
+    return runs
+
+
+def _lengths(sorting: Sorting, lanes: int) -> list[int]:
+    """Return the lengths of the rows that each kernel selects from."""
+    lengths = [sorting.length]
+    while lengths[-1] > (block := block_of(lengths[-1], lanes)):
+        whole, rest = divmod(lengths[-1], block)
+        lengths.append(whole * sorting.count + min(rest, sorting.count))
+    return lengths
+
+
+def _merged(sorting: Sorting, target: Target) -> list[Launch]:
+    """Return the launches that sort blocks and merge them in pairs."""
+    total = sorting.rows * sorting.length
+    runs = _runs(sorting, target.lanes)
     launches = []
     for turn, run in enumerate(runs):
         kernel = Pass(sorting, target, turn, sorting.length, last=turn == len(runs) - 1)
@@ -37,17 +64,14 @@ def _merged(sorting: Sorting, target: Target) -> tuple[list[Launch], list[int]]:
             launches.append(kernel.launch(kernel.merged(run // 2), total))
         else:
             launches.append(kernel.launch(*kernel.blocks(run)))
-    return launches, [total] * min(len(runs) - 1, 2)
+    return launches
 
 
-def _selected(sorting: Sorting, target: Target) -> tuple[list[Launch], list[int]]:
-    """Return the launches that keep the first elements of blocks, and the elements of each buffer between them."""
-    lengths = [sorting.length]
-    while lengths[-1] > (block := block_of(lengths[-1], target)):
-        whole, rest = divmod(lengths[-1], block)
-        lengths.append(whole * sorting.count + min(rest, sorting.count))
+def _selected(sorting: Sorting, target: Target) -> list[Launch]:
+    """Return the launches that keep the first elements of blocks."""
+    lengths = _lengths(sorting, target.lanes)
     launches = []
     for turn, length in enumerate(lengths):
         kernel = Pass(sorting, target, turn, length, last=turn == len(lengths) - 1)
         launches.append(kernel.launch(*kernel.blocks(sorting.count)))
-    return launches, [sorting.rows * length for length in lengths[1:3]]
+    return launches

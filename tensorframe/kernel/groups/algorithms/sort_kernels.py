@@ -77,14 +77,14 @@ class Sorting:
         return [key_dtype(self.dtype), self.place][: 1 + self.with_places]
 
 
-def area_of(length: int, target: Target) -> int:
-    """Return how many elements a group sorts in shared memory, of rows of so many."""
-    return target.lanes * (_EACH if length > target.lanes else 1)
+def area_of(length: int, lanes: int) -> int:
+    """Return how many elements a group of so many threads sorts in shared memory, of rows of so many."""
+    return lanes * (_EACH if length > lanes else 1)
 
 
-def block_of(length: int, target: Target) -> int:
-    """Return how many elements of a row a group sorts together: a power of two."""
-    return min(1 << (length - 1).bit_length(), area_of(length, target))
+def block_of(length: int, lanes: int) -> int:
+    """Return how many elements of a row such a group sorts together: a power of two."""
+    return min(1 << (length - 1).bit_length(), area_of(length, lanes))
 
 
 class Pass:
@@ -125,7 +125,8 @@ class Pass:
         Of each block the first `wanted` elements are written, one block after the other.
         """
         sorting, lanes = self._sorting, self._target.lanes
-        area, block = area_of(self._left, self._target), block_of(self._left, self._target)
+        lanes = self._target.lanes
+        area, block = area_of(self._left, lanes), block_of(self._left, lanes)
         chunks = -(-self._left // block)
         count = sorting.rows * chunks
         groups = -(-count * block // area)
