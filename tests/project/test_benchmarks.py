@@ -9,7 +9,7 @@ import pytest
 
 import tensorframe as tfr
 from tests.backends.devices import FOUND
-from tests.benchmarks import fresh
+from tests.benchmarks import beside, fresh
 from tests.benchmarks.__main__ import command_line
 from tests.benchmarks.beginning import marks
 from tests.benchmarks.calls import call_of
@@ -339,3 +339,27 @@ def test_lines_of_the_table_of_a_gpu_compute_what_numpy_does():
         np.testing.assert_allclose(
             found.astype(np.float32), expected.astype(np.float32), rtol=off, atol=off
         )
+
+
+def test_an_earlier_commit_is_measured_by_turns_and_the_least_counts(monkeypatch):
+    asked = []
+    seconds = iter([{"case": 3.0}, {"case": 2.0, "gone": 1.0}, {"case": 1.0}, {"case": 4.0}])
+
+    def in_process(workload, device, root):
+        asked.append((workload.name, device, root))
+        return next(seconds)
+
+    monkeypatch.setattr(beside, "_in_process", in_process)
+    workload = one_case(ours=lambda _, x: x)
+    cases = list(beside.compare(workload, "cpu", ("now", "before"), 2))
+    assert asked == [("W0", "cpu", root) for root in ("now", "before") * 2]
+    assert cases == [("case", [1.0, 2.0])]
+    assert beside.row("W0 case", "cpu", 1.0, 2.0)[-2:] == ["0.50", ""]
+    assert beside.row("W0 case", "cpu", 1.06, 1.0)[-2:] == ["1.06", "slower"]
+
+
+def test_what_an_earlier_package_lacks_is_left_out(capsys):
+    effort = Effort(rounds=1, seconds=0, sample=0)
+    assert list(beside.measure(one_case(ours=lambda _, x: x + 1), effort)) == ["case"]
+    assert beside.measure(one_case(ours=lambda tfr, x: tfr.no_such_function(x)), effort) == {}
+    assert "no_such_function" in capsys.readouterr().err
