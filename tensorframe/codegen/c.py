@@ -14,6 +14,7 @@ from math import isfinite, isnan
 from typing import Any, NamedTuple
 
 from tensorframe.codegen.pointer_vectors import PointerVectors, Side, alignment_of
+from tensorframe.codegen.printer import indented
 from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import origin, parameters
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
@@ -84,6 +85,7 @@ class Dialect:
     narrow: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     title: str = ""  # what people call it, if not by its name
     bodies: Bodies | None = None  # without them it takes no raw kernels
+    copied: str = ""  # waits for what `copy_neighbours` copies; without it there are no tiles of half precision
     dynamic_shared: DynamicSharedMemory | None = None  # without it all shared memory is declared
     about: Any = None  # of a package's own: for which version of the interface it was written
 
@@ -148,6 +150,7 @@ class _Printer(PointerVectors):
         self._dialect = dialect
         self._own: dict[str, str] = {}  # functions of other packages' rows, by name
         self._shares: dict[str, _Share] = {}
+        self._barrier = [dialect.barrier]
         self.lane, self.grid = dialect.lane, dialect.grid
 
     def printed(self) -> Text:
@@ -234,6 +237,43 @@ class _Printer(PointerVectors):
     def shuffled(self, name: str, lane: str, width: int) -> str:
         """Return a value of a neighbour."""
         return f"shuffled({name}, {lane}, {width}u)"
+
+    def copy(self, copy: ir.CopyNeighbours) -> list[str]:
+        """Return the call that copies neighbouring elements to shared memory; barriers wait for it from here on."""
+        if not self._dialect.copied:
+            return super().copy(copy)
+        self._barrier = [self._dialect.copied, self._dialect.barrier]
+        source = copy.source.name
+        to = f"{copy.buffer.name} + {_group(self.text(copy.position))}"
+        first = f"{source} + ({origin(source)} + {self.text(copy.source_position)})"
+        return [f"copy_neighbours({to}, {first}, {self.text(copy.valid)});"]
+
+    def multiply(self, product: ir.MultiplyTiles) -> list[str]:
+        """Return the calls that read tiles of both factors, and those that multiply each with each."""
+        if not self._dialect.copied:
+            return super().multiply(product)
+        depth = f"multiply_tiles_{product.dtype.name}"
+        lines = [self._tile("left", row, ir.TILE_ROWS, product.left) for row in range(product.rows)]
+        lines += [
+            self._tile("right", column, ir.TILE_COLUMNS, product.right)
+            for column in range(product.columns)
+        ]
+        for tile in range(len(product.totals) // 4):
+            row, column = divmod(tile, product.columns)
+            totals = ", ".join([total.name for total in product.totals[4 * tile : 4 * tile + 4]])
+            lines.append(f"{depth}({totals}, left_tile{row}, right_tile{column});")
+        return ["{", *indented(lines), "}"]
+
+    def _tile(self, side: str, number: int, lines: int, tile: ir.Tile) -> str:
+        """Return the declaration of one tile of a factor, so many lines of it behind the one before."""
+        step = number * lines * (tile.pitch if tile.inside else 1)
+        place = f"{tile.buffer.name} + ({self.text(tile.position)} + {step}u)"
+        inside = "true" if tile.inside else "false"
+        return f"const {side}_tile {side}_tile{number}({place}, {tile.pitch}u, {inside});"
+
+    def wait(self, _one: ir.Barrier) -> list[str]:
+        """Return a barrier, behind all that threads copy."""
+        return self._barrier
 
     def let(self, let: ir.Let) -> list[str]:
         """Return the declaration of a constant."""

@@ -86,6 +86,84 @@ HELPER int dot4_uint32(unsigned int x, unsigned int y) {{ return __dp4a((int)x, 
 
 PRELUDE = _PRELUDE + "".join(_HELPERS.values())
 
+# Products of tiles by tensor cores: instructions of NVIDIA's since Ampere, as the PTX manual lays them out under
+# "Warp-level matrix instructions". Elsewhere each thread reads what it needs; HIP is not asked for them.
+_TENSOR_CORES = """\
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+HELPER unsigned int shared_address(const void* x) { return (unsigned int)__cvta_generic_to_shared(x); }
+HELPER void copy_neighbours(unsigned short* to, const unsigned short* from, unsigned int valid) {
+    if ((unsigned long long)from % 16u == 0u) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+            :: "r"(shared_address(to)), "l"(from), "r"(2u * valid) : "memory");
+        return;
+    }
+    for (unsigned int i = 0; i < 8u; ++i) to[i] = i < valid ? from[i] : (unsigned short)0;
+}
+HELPER void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+struct left_tile {
+    unsigned int at[4];
+    __device__ left_tile(const unsigned short* x, unsigned int pitch, bool inside) {
+        const unsigned int lane = threadIdx.x % 32u, line = lane % 8u, odd = lane / 8u % 2u, half = lane / 16u;
+        if (inside) asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+            : "=r"(at[0]), "=r"(at[1]), "=r"(at[2]), "=r"(at[3])
+            : "r"(shared_address(x + (8u * odd + line) * pitch + 8u * half)) : "memory");
+        else asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+            : "=r"(at[0]), "=r"(at[1]), "=r"(at[2]), "=r"(at[3])
+            : "r"(shared_address(x + (8u * half + line) * pitch + 8u * odd)) : "memory");
+    }
+};
+struct right_tile {
+    unsigned int at[2];
+    __device__ right_tile(const unsigned short* x, unsigned int pitch, bool inside) {
+        const unsigned int line = threadIdx.x % 8u, odd = threadIdx.x / 8u % 2u;
+        if (inside) asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+            : "=r"(at[0]), "=r"(at[1]) : "r"(shared_address(x + line * pitch + 8u * odd)) : "memory");
+        else asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+            : "=r"(at[0]), "=r"(at[1]) : "r"(shared_address(x + (8u * odd + line) * pitch)) : "memory");
+    }
+};
+#define MULTIPLY_TILES(name, kind) \\
+    HELPER void multiply_tiles_##name( \\
+        float& a, float& b, float& c, float& d, const left_tile& x, const right_tile& y) { \\
+        asm("mma.sync.aligned.m16n8k16.row.col.f32." kind "." kind ".f32 " \\
+            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \\
+            : "+f"(a), "+f"(b), "+f"(c), "+f"(d) \\
+            : "r"(x.at[0]), "r"(x.at[1]), "r"(x.at[2]), "r"(x.at[3]), "r"(y.at[0]), "r"(y.at[1])); \\
+    }
+MULTIPLY_TILES(float16, "f16")
+MULTIPLY_TILES(bfloat16, "bf16")
+#else
+HELPER void copy_neighbours(unsigned short* to, const unsigned short* from, unsigned int valid) {
+    for (unsigned int i = 0; i < 8u; ++i) to[i] = i < valid ? from[i] : (unsigned short)0;
+}
+HELPER void wait_for_copies() {}
+struct tile_in_memory {
+    const unsigned short* x;
+    unsigned int pitch;
+    bool inside;
+    __device__ tile_in_memory(const unsigned short* x, unsigned int pitch, bool inside)
+        : x(x), pitch(pitch), inside(inside) {}
+    __device__ unsigned short at(unsigned int line, unsigned int inner) const {
+        return inside ? x[line * pitch + inner] : x[inner * pitch + line];
+    }
+};
+typedef tile_in_memory left_tile;
+typedef tile_in_memory right_tile;
+#define MULTIPLY_TILES(name) \\
+    HELPER void multiply_tiles_##name( \\
+        float& a, float& b, float& c, float& d, const left_tile& x, const right_tile& y) { \\
+        const unsigned int lane = threadIdx.x % 32u, row = lane / 4u, column = lane % 4u * 2u; \\
+        for (unsigned int inner = 0; inner < 16u; ++inner) { \\
+            const float upper = name##_of_bits(x.at(row, inner)), lower = name##_of_bits(x.at(row + 8u, inner)); \\
+            const float first = name##_of_bits(y.at(column, inner)), last = name##_of_bits(y.at(column + 1u, inner)); \\
+            a += upper * first; b += upper * last; c += lower * first; d += lower * last; \\
+        } \\
+    }
+MULTIPLY_TILES(float16)
+MULTIPLY_TILES(bfloat16)
+#endif
+"""
+
 _WIDE = "(((unsigned long long){high} << 32) | {low})"
 _RESERVED = """
 alignas alignof and and_eq asm bitand bitor catch char16_t char32_t class compl constexpr const_cast decltype delete
@@ -119,7 +197,7 @@ DIALECT = Dialect(
         "{name}({operands}, const {words} {argument})"
     ),
     operand="{const}{type}* __restrict__ {name}",
-    shared="__shared__ {type} {name}[{count}];",
+    shared="alignas(16) __shared__ {type} {name}[{count}];",
     barrier="__syncthreads();",
     grid=("(blockIdx.x * blockDim.x + threadIdx.x)", "(gridDim.x * blockDim.x)"),
     groups=("blockIdx.x", "gridDim.x"),
@@ -128,6 +206,8 @@ DIALECT = Dialect(
     pointer="{const}{type}*",
     address="unsigned long long",
     subgroup=ir.WARP,
+    copied="wait_for_copies();",
+    helpers={"wait_for_copies": _TENSOR_CORES},
     bodies=_BODIES,
     dynamic_shared=DynamicSharedMemory(
         beyond=DECLARED,

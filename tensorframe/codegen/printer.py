@@ -72,6 +72,10 @@ class Statements(ABC):
             return self.combine(statement)
         if isinstance(statement, ir.Barrier):
             return self.wait(statement)
+        if isinstance(statement, ir.CopyNeighbours):
+            return self.copy(statement)
+        if isinstance(statement, ir.MultiplyTiles):
+            return self.multiply(statement)
         return (
             self.stream(statement)
             if isinstance(statement, ir.StreamingStore)
@@ -109,6 +113,14 @@ class Statements(ABC):
     def wait(self, _one: ir.Barrier) -> list[str]:
         """Return the lines at which a group's threads wait for each other."""
         raise self._refusal(_one)
+
+    def copy(self, copy: ir.CopyNeighbours) -> list[str]:
+        """Return the lines that copy neighbouring elements to shared memory."""
+        raise self._refusal(copy)
+
+    def multiply(self, product: ir.MultiplyTiles) -> list[str]:
+        """Return the lines by which warps add products of tiles to what their threads have."""
+        raise self._refusal(product)
 
     def stream(self, store: ir.StreamingStore) -> list[str]:
         """Return the lines that write past the caches."""

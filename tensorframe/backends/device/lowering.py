@@ -77,7 +77,15 @@ class Lowering:
         short = (most < _SHORT and not self.far) or not queue.traits.wide_index
         traits = queue.traits
         index = uint32 if short else uint64
-        return Target(traits.lanes, traits.widest, index, traits.access, traits.rows, queue.tunings)
+        return Target(
+            traits.lanes,
+            traits.widest,
+            index,
+            traits.access,
+            traits.rows,
+            traits.tile_products,
+            queue.tunings,
+        )
 
     def refusal(self) -> Exception:
         """Return the error of what kernels have marked, where NumPy has found nothing wrong."""

@@ -18,8 +18,8 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.groups.algorithms.blocking import chunk_of
-from tensorframe.kernel.groups.algorithms.product import build_product
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
+from tensorframe.kernel.groups.algorithms.products import build_product
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.analyse import space_of
 from tensorframe.kernel.spaces.complex import in_parts

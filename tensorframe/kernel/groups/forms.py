@@ -84,7 +84,7 @@ class Target:
 
     `index` is the dtype of positions: 32 bits are faster, and do for 2**32 elements. `access` is how many bytes a
     thread reads or writes at once; 0 where it does so element by element. `rows` are the bytes that a group has for
-    rows that several passes read: they are read once.
+    rows that several passes read: they are read once. `tile_products` are dtypes whose products warps make of tiles.
     """
 
     lanes: int
@@ -92,6 +92,7 @@ class Target:
     index: DType
     access: int = 0
     rows: int = 0
+    tile_products: frozenset[DType] = frozenset()
     tunings: Any = field(default=None, compare=False)  # see `algorithms/tunings.py`
 
 

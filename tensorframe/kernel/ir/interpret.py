@@ -164,7 +164,7 @@ def run_groups(
         _in_step([thread.run(kernel.body) for thread in threads], threads)
 
 
-Waiting = ir.Combine | ir.Barrier
+Waiting = ir.Combine | ir.Barrier | ir.MultiplyTiles
 
 
 def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -> None:
@@ -183,6 +183,30 @@ def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -
                 total = _combined(arrived, [thread.values[arrived.variable] for thread in some])
                 for thread in some:
                     thread.values[arrived.variable] = total
+        elif isinstance(arrived, ir.MultiplyTiles):
+            for first in range(0, len(threads), ir.WARP):
+                _multiply_tiles(arrived, threads[first : first + ir.WARP])
+
+
+def _multiply_tiles(product: ir.MultiplyTiles, warp: Sequence[_Thread]) -> None:
+    """Have the threads of a warp add the product of tiles to their totals, which are rounded after each step."""
+    if len(warp) != ir.WARP:
+        raise ValueError(f"{len(warp)} threads are no warp")
+    left, right = [
+        warp[0].tile(tile, product.dtype, count)
+        for tile, count in (
+            (product.left, product.rows * ir.TILE_ROWS),
+            (product.right, product.columns * ir.TILE_COLUMNS),
+        )
+    ]
+    for lane, thread in enumerate(warp):
+        for number, total in enumerate(product.totals):
+            tile, part = divmod(number, 4)
+            row = tile // product.columns * ir.TILE_ROWS + part // 2 * 8 + lane // 4
+            column = tile % product.columns * ir.TILE_COLUMNS + lane % 4 * 2 + part % 2
+            for inner in range(ir.TILE_DEPTH):
+                term = left[row, inner] * right[column, inner]
+                thread.values[total] = np.float32(thread.values[total] + term)
 
 
 def _combined(combination: ir.Combine, values: Sequence[Array]) -> Array:
@@ -229,6 +253,8 @@ class _Thread:
                     yield from self.run(statement.body)
             elif isinstance(statement, ir.Allocate):
                 self._allocate(statement)
+            elif isinstance(statement, ir.CopyNeighbours):
+                self._copy(statement)
             elif isinstance(statement, ir.StreamingStore):
                 self._stream(statement)
             elif not isinstance(statement, ir.Prefetch):
@@ -253,6 +279,20 @@ class _Thread:
         first = int(self._evaluated(store.position))
         for index in range(int(self._evaluated(store.count))):
             self.memory[store.buffer][first + index] = self.memory[store.source][index]
+
+    def _copy(self, copy: ir.CopyNeighbours) -> None:
+        to, valid = int(self._evaluated(copy.position)), int(self._evaluated(copy.valid))
+        first = int(_place(copy.source, self._evaluated(copy.source_position)))
+        elements = self.memory[copy.source][first : first + valid]
+        target = self.memory[copy.buffer][to : to + ir.NEIGHBOURS]
+        target[:valid], target[valid:] = elements.view(copy.buffer.dtype), 0
+
+    def tile(self, tile: ir.Tile, dtype: DType, count: int) -> Array:
+        """Return numbers of a tile in shared memory: `count` lines along the inner axis of a product."""
+        first = int(self._evaluated(tile.position))
+        along, beside = np.arange(ir.TILE_DEPTH), np.arange(count)[:, None]
+        places = beside * tile.pitch + along if tile.inside else along * tile.pitch + beside
+        return self.memory[tile.buffer][first + places].view(dtype).astype(np.float32)
 
     def _allocate(self, allocation: ir.Allocate) -> None:
         count = int(self._evaluated(allocation.count))

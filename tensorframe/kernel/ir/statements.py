@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from tensorframe.dtypes import DType
 from tensorframe.kernel.ir.expressions import Argument, Buffer, Expr, Index, Variable, argument
 from tensorframe.quick_dataclasses import dataclass, field
 
@@ -141,7 +142,73 @@ class Barrier:
     """Wait for all threads of the group; what they stored in shared memory before can be loaded afterwards."""
 
 
-Statement = Let | Set | Store | Loop | If | Allocate | StreamingStore | Prefetch | Combine | Barrier
+# neighbouring elements that are copied to shared memory at once, of half precision
+NEIGHBOURS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyNeighbours:
+    """Copy eight neighbouring elements of an input to shared memory, which has them after the next barrier.
+
+    Only `valid` of them are read, and the others become zero. Both positions are a multiple of eight where a device
+    is to copy all at once.
+    """
+
+    buffer: Buffer
+    position: Expr
+    source: Buffer
+    source_position: Expr
+    valid: Expr
+
+
+# rows and columns of a tile that the threads of a warp make together, and the length of what it is made from
+TILE_ROWS, TILE_COLUMNS, TILE_DEPTH = 16, 8, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Bits of numbers of half precision in shared memory, from `position` on; lines of them begin `pitch` apart.
+
+    Those of a line lie along the inner axis of a product, or, unless it is `inside`, along the other one.
+    """
+
+    buffer: Buffer
+    position: Expr
+    pitch: int
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MultiplyTiles:
+    """Add the product of two tiles of `dtype` to one of float32, of which a warp's 32 threads have parts in `totals`.
+
+    `rows` by `columns` tiles are made, row after row of them. A thread has four elements of each: thread t those in row
+    t // 4 and columns t % 4 * 2 and t % 4 * 2 + 1, and those eight rows further. A device adds up in an order of its
+    own. All threads of a group come here together.
+    """
+
+    dtype: DType
+    totals: tuple[Variable, ...]
+    rows: int
+    columns: int
+    left: Tile
+    right: Tile
+
+
+Statement = (
+    Let
+    | Set
+    | Store
+    | Loop
+    | If
+    | Allocate
+    | StreamingStore
+    | Prefetch
+    | Combine
+    | Barrier
+    | CopyNeighbours
+    | MultiplyTiles
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -57,7 +57,29 @@ def own_expressions(statement: ir.Statement) -> tuple[ir.Expr, ...]:
         return (statement.position, statement.count)
     if isinstance(statement, ir.Combine):
         return (statement.joined,)
+    if isinstance(statement, ir.CopyNeighbours):
+        return (statement.position, statement.source_position, statement.valid)
+    if isinstance(statement, ir.MultiplyTiles):
+        return (statement.left.position, statement.right.position)
     return () if isinstance(statement, ir.Barrier) else (statement.value,)
+
+
+def copied_inputs(statements: Iterable[ir.Statement]) -> set[ir.Buffer]:
+    """Return the inputs that statements copy to shared memory."""
+    copied: set[ir.Buffer] = set()
+    for statement in statements:
+        if isinstance(statement, ir.CopyNeighbours):
+            copied.add(statement.source)
+        elif isinstance(statement, ir.Loop | ir.If):
+            copied |= copied_inputs(statement.body)
+    return copied
+
+
+def changed_variables(statement: ir.Statement) -> tuple[ir.Variable, ...]:
+    """Return the accumulators that a statement itself changes."""
+    if isinstance(statement, ir.Set | ir.Combine):
+        return (statement.variable,)
+    return statement.totals if isinstance(statement, ir.MultiplyTiles) else ()
 
 
 def with_own_expressions(
@@ -80,6 +102,19 @@ def with_own_expressions(
         )
     if isinstance(statement, ir.Combine):
         return replace(statement, joined=change(statement.joined))
+    if isinstance(statement, ir.CopyNeighbours):
+        return replace(
+            statement,
+            position=change(statement.position),
+            source_position=change(statement.source_position),
+            valid=change(statement.valid),
+        )
+    if isinstance(statement, ir.MultiplyTiles):
+        left, right = [
+            replace(tile, position=change(tile.position))
+            for tile in (statement.left, statement.right)
+        ]
+        return replace(statement, left=left, right=right)
     return (
         statement
         if isinstance(statement, ir.Barrier)

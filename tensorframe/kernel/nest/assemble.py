@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
-from tensorframe.kernel.ir.walk import expressions, in_order
+from tensorframe.kernel.ir.walk import copied_inputs, expressions, in_order
 from tensorframe.kernel.nest.body import Body, Numbers
 from tensorframe.kernel.nest.passes.hoist import name_values
 from tensorframe.kernel.nest.passes.positions import with_positions
@@ -167,7 +167,8 @@ def _fields(statements: tuple[ir.Statement, ...]) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    return _fields(value) if isinstance(value, tuple) else value
+    is_block = isinstance(value, tuple) and not (value and isinstance(value[0], ir.Expr))
+    return _fields(value) if is_block else value
 
 
 @lru_cache(_KEPT)
@@ -179,7 +180,7 @@ def _made(recipe: _Recipe) -> ir.Kernel:
         expr.buffer
         for expr in used
         if isinstance(expr, ir.Load) and expr.buffer.role is ir.Role.INPUT
-    }
+    } | copied_inputs(statements)
     written = {store.buffer for store in stores if store.buffer.role is ir.Role.OUTPUT}
     by_value = {expr for expr in used if isinstance(expr, ir.Argument)} & rest.scalars
     sizes, own, index = rest.numbers, rest.positions, rest.position

@@ -14,7 +14,7 @@ from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.algorithms.blocking import blocking_of
+from tensorframe.kernel.groups.algorithms.blocking import Blocking, blocking_of
 from tensorframe.kernel.groups.algorithms.product_loops import (
     COLUMNS,
     LEFT,
@@ -40,20 +40,8 @@ from tensorframe.quick_dataclasses import dataclass
 _DEPTHS = ((4, 16), (8, 8), (16, 4))
 
 
-def build_product(
-    region: Region,
-    space: Space,
-    strides: Sequence[Strides],
-    places: Sequence[tuple[int, int | None]],
-    product: Product,
-    target: Target,
-) -> Built:
-    """Return the kernel of a product and of what `region` does to it, whose inputs have these strides."""
-    return _Tiled(region, space, strides, places, product, target).built()
-
-
-class _Tiled:
-    """The kernel of one product."""
+class Tiled:
+    """The kernel of one product and of what `region` does to it, whose inputs have these strides."""
 
     def __init__(
         self,
@@ -77,6 +65,16 @@ class _Tiled:
             1 if loop is None else nest.kept[loop] for loop in (self._rows, self._columns)
         ]
         stack = prod([nest.kept[loop] for loop in self._stack])
+        self._blocking, self._depth = self._tiling(stack, rows, columns)
+        self._tiles = self._blocking.tiles(rows, columns)
+        self._count = stack * prod(self._tiles)
+        self._left = self._side(LEFT, product.left, self._rows, self._blocking.height)
+        self._right = self._side(RIGHT, product.right, self._columns, self._blocking.width)
+        self._places: dict[int, ir.Expr] = {}
+
+    def _tiling(self, stack: int, rows: int, columns: int) -> tuple[Blocking, int]:
+        """Return the tile of a group, and how much of the inner axis it has in shared memory at a time."""
+        product, target = self._product, self._target
         width = product.total.itemsize * product.parts
         tiling = Tiling(
             blocking_of(stack, rows, columns, target.lanes),
@@ -85,21 +83,16 @@ class _Tiled:
         if target.tunings is not None:
             name = name_of(stack, rows, columns, product.length, product.total.name)
             tiling = target.tunings.chosen(name, tiling, target.lanes, width)
-        self._blocking, self._depth = tiling.blocking, tiling.depth
-        self._tiles = self._blocking.tiles(rows, columns)
-        self._count = stack * prod(self._tiles)
-        self._left = self._side(LEFT, product.left, self._rows, self._blocking.height)
-        self._right = self._side(RIGHT, product.right, self._columns, self._blocking.width)
-        self._places: dict[int, ir.Expr] = {}
+        return tiling.blocking, tiling.depth
 
-    def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> _Side:
+    def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> Side:
         along = 0 if loop is None else abs(self._body.nest.accesses[key].steps[loop])
         inside = abs(factor.inner) < along
         # an odd length of rows: what is written down a column goes to different banks
         pitch = length + 1 if inside else length
         parts = range(self._product.parts)
         memory = [ir.Buffer(f"{key}{part}", self._product.total, ir.Role.SHARED) for part in parts]
-        return _Side(key, factor, loop, length, pitch, inside, tuple(memory))
+        return Side(key, factor, loop, length, pitch, inside, tuple(memory))
 
     def built(self) -> Built:
         """Return the kernel."""
@@ -111,7 +104,7 @@ class _Tiled:
 
     def _statements(self) -> tuple[ir.Statement, ...]:
         body, blocking, product = self._body, self._blocking, self._product
-        tile, step = ir.index("tile"), ir.index("step")
+        tile = ir.index("tile")
         down, across = [
             body.numbers.take(count, name)
             for count, name in zip(self._tiles, ("down", "across"), strict=True)
@@ -124,15 +117,10 @@ class _Tiled:
         begin = [ir.Set(total, zero) for _, _, block in totals for total in block]
         last = self._end()
         steps = body.numbers.take(-(-(product.chunk or product.length) // self._depth), "steps")
-        first = step * self._depth
-        fills = (
-            self._fill(self._left, corner[0], first, last),
-            self._fill(self._right, corner[1], first, last),
-        )
-        turn = (*fills, ir.Barrier(), self._multiply(totals), ir.Barrier())
-        work = (*begin, ir.Loop(step, ZERO, steps, turn), self._store(totals, corner))
+        turns = self._turns(totals, corner, last, steps)
+        work = (*begin, *turns, self._store(totals, corner))
         memory = [
-            ir.Allocate(buffer, ir.literal(side.pitch * self._depth, ir.INDEX))
+            ir.Allocate(buffer, ir.literal(self._shared(side), ir.INDEX))
             for side in (self._left, self._right)
             for buffer in side.memory
         ]
@@ -141,7 +129,24 @@ class _Tiled:
             ir.Loop(tile, ir.START, ir.STOP, work, parallel=True, over=ir.ParallelAxis.GROUPS),
         )
 
-    def _totals(self) -> _Totals:
+    def _shared(self, side: Side) -> int:
+        """Return how many elements of a factor are in shared memory."""
+        return side.pitch * self._depth
+
+    def _turns(
+        self, totals: Totals, corner: tuple[ir.Expr, ir.Expr], last: ir.Expr, steps: ir.Expr
+    ) -> tuple[ir.Statement, ...]:
+        """Return the loop along the inner axis."""
+        step = ir.index("step")
+        first = step * self._depth
+        fills = (
+            self._fill(self._left, corner[0], first, last),
+            self._fill(self._right, corner[1], first, last),
+        )
+        turn = (*fills, ir.Barrier(), self._multiply(totals), ir.Barrier())
+        return (ir.Loop(step, ZERO, steps, turn),)
+
+    def _totals(self) -> Totals:
         """Return the accumulators of a thread: row, column, and one for each part of a number."""
         names, dtype = ("sum", "imaginary")[: self._product.parts], self._product.total
         return [
@@ -160,7 +165,7 @@ class _Tiled:
         part = ZERO if self._part is None else self._places[self._part]
         return smaller(chunk, length - part * chunk)
 
-    def _fill(self, side: _Side, corner: ir.Expr, first: ir.Expr, last: ir.Expr) -> ir.Statement:
+    def _fill(self, side: Side, corner: ir.Expr, first: ir.Expr, last: ir.Expr) -> ir.Statement:
         """Return the loop that copies a tile of a factor into shared memory."""
         place = ir.index(f"fill_{side.key}")
         if side.inside:
@@ -182,7 +187,7 @@ class _Tiled:
         count = ir.literal(side.length * self._depth, ir.INDEX)
         return ir.Loop(place, ZERO, count, tuple(stores), over=ir.ParallelAxis.LANES)
 
-    def _place(self, side: _Side, inner: ir.Expr) -> tuple[ir.Expr, ir.Expr | None]:
+    def _place(self, side: Side, inner: ir.Expr) -> tuple[ir.Expr, ir.Expr | None]:
         """Return where an element of a factor is, by its place on the inner axis, and whether it is there."""
         body, factor = self._body, side.factor
         start = body.position(side.key)
@@ -200,7 +205,7 @@ class _Tiled:
             if loop is not None:
                 body.indices[loop] = smaller(place, body.sizes[loop] - 1) if inside else place
 
-    def _multiply(self, totals: _Totals) -> ir.Statement:
+    def _multiply(self, totals: Totals) -> ir.Statement:
         """Return the loop in which every thread takes a tile of each factor in."""
         lane, inner, blocking = ir.index("lane"), ir.index("inner"), self._blocking
         row, by = digits(lane, [ZERO, ir.literal(blocking.across, ir.INDEX)])
@@ -225,7 +230,7 @@ class _Tiled:
         turn = ir.Loop(inner, ZERO, ir.literal(self._depth, ir.INDEX), tuple(statements))
         return self._by_threads((turn,))
 
-    def _element(self, side: _Side, number: int, part: int) -> ir.Variable:
+    def _element(self, side: Side, number: int, part: int) -> ir.Variable:
         return ir.variable(f"{side.key}{part}_{number}", self._product.total)
 
     def _taken_in(
@@ -247,13 +252,22 @@ class _Tiled:
         count = ir.literal(self._blocking.threads, ir.INDEX)
         return ir.Loop(ir.index("lane"), ZERO, count, statements, over=ir.ParallelAxis.LANES)
 
-    def _store(self, totals: _Totals, corner: tuple[ir.Expr, ir.Expr]) -> ir.Statement:
+    def _store(self, totals: Totals, corner: tuple[ir.Expr, ir.Expr]) -> ir.Statement:
         """Return the loops over a thread's part of the tile, which compute and write what becomes of it."""
-        body, blocking = self._body, self._blocking
+        blocking = self._blocking
         i, j = ir.index("i"), ir.index("j")
         down, across = digits(ir.index("lane"), [ZERO, ir.literal(blocking.across, ir.INDEX)])
         row = corner[0] + i * blocking.down + down
         column = corner[1] + j * blocking.across + across
+        stores = self._stored(totals, row, column, i, j)
+        along = ir.Loop(j, ZERO, ir.literal(blocking.columns, ir.INDEX), stores)
+        return self._by_threads((ir.Loop(i, ZERO, ir.literal(blocking.rows, ir.INDEX), (along,)),))
+
+    def _stored(
+        self, totals: Totals, row: ir.Expr, column: ir.Expr, i: ir.Expr, j: ir.Expr
+    ) -> tuple[ir.Statement, ...]:
+        """Return what writes an element's results, unless it is beyond the edge."""
+        body = self._body
         # what is read besides may move out of the conditions below, so it is read at the edge, too
         self._set_indices({self._rows: row, self._columns: column}, inside=True)
         stores: tuple[ir.Statement, ...] = tuple(
@@ -266,11 +280,10 @@ class _Tiled:
         for loop, place in ((self._columns, column), (self._rows, row)):
             if loop is not None:
                 stores = (ir.If(place < body.sizes[loop], stores),)
-        along = ir.Loop(j, ZERO, ir.literal(blocking.columns, ir.INDEX), stores)
-        return self._by_threads((ir.Loop(i, ZERO, ir.literal(blocking.rows, ir.INDEX), (along,)),))
+        return stores
 
     def _products(
-        self, stores: tuple[ir.Statement, ...], totals: _Totals, i: ir.Expr, j: ir.Expr
+        self, stores: tuple[ir.Statement, ...], totals: Totals, i: ir.Expr, j: ir.Expr
     ) -> dict[ir.Expr, ir.Expr]:
         """Return the register that stands for each load of the product, in row `i` and column `j` of a thread."""
         roots, _ = expressions(stores)
@@ -285,11 +298,11 @@ class _Tiled:
         return known
 
 
-_Totals = list[tuple[int, int, tuple[ir.Variable, ...]]]
+Totals = list[tuple[int, int, tuple[ir.Variable, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
     """A factor's tile: the loop that it runs along, its length there and in shared memory.
 
     `inside` says that the factor's elements are next to each other along the inner axis.

@@ -13,6 +13,7 @@ from itertools import count
 
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.walk import (
+    changed_variables,
     expressions,
     in_order,
     own_expressions,
@@ -56,9 +57,10 @@ class _Namer:
             done.append(self._renamed(statement, scope, names))
             for value in [value for value in worth if value not in stays]:
                 del names[value]  # the next statement may find something else there
-            if isinstance(statement, ir.Set | ir.Combine):
-                scope |= {statement.variable}
-                self._drop(statement.variable, names)
+            if changed_here := changed_variables(statement):
+                scope |= {*changed_here}
+                for changed in changed_here:
+                    self._drop(changed, names)
             elif isinstance(statement, ir.Loop | ir.If):
                 for changed in _accumulated(statement):
                     self._drop(changed, names)
@@ -217,8 +219,8 @@ def _uses(roots: Iterable[ir.Expr], order: Iterable[ir.Expr]) -> Counter[ir.Expr
 
 def _accumulated(statement: ir.Statement) -> set[ir.Variable]:
     """Return the accumulators that a loop changes."""
-    if isinstance(statement, ir.Set | ir.Combine):
-        return {statement.variable}
+    if changed := changed_variables(statement):
+        return {*changed}
     if isinstance(statement, ir.Loop | ir.If):
         return set[ir.Variable]().union(*[_accumulated(inner) for inner in statement.body])
     return set()

@@ -46,6 +46,19 @@ class _Narrower:
                 changed = replace(changed, body=self.block(changed.body))
             elif isinstance(changed, ir.Store):
                 changed = replace(changed, position=self._as_position(changed.position))
+            elif isinstance(changed, ir.CopyNeighbours):
+                changed = replace(
+                    changed,
+                    position=self._as_position(changed.position),
+                    source_position=self._as_position(changed.source_position),
+                    valid=self._as_position(changed.valid),
+                )
+            elif isinstance(changed, ir.MultiplyTiles):
+                left, right = [
+                    replace(tile, position=self._as_position(tile.position))
+                    for tile in (changed.left, changed.right)
+                ]
+                changed = replace(changed, left=left, right=right)
             elif isinstance(changed, ir.Allocate):
                 changed = replace(changed, count=self._as_position(changed.count))
             converted.append(changed)

@@ -1,0 +1,31 @@
+"""Which kernel makes a product: one for tensor cores where the device has them for its dtype, else one for threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorframe.graph.region import Region
+from tensorframe.graph.space import Space
+from tensorframe.kernel.groups.algorithms.product import Tiled
+from tensorframe.kernel.groups.algorithms.product_loops import Product
+from tensorframe.kernel.groups.algorithms.tensor_product import OfTensorCores, takes
+from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.nest.assemble import Built
+from tensorframe.kernel.nest.layout import Strides
+
+
+def build_product(
+    region: Region,
+    space: Space,
+    strides: Sequence[Strides],
+    places: Sequence[tuple[int, int | None]],
+    product: Product,
+    target: Target,
+) -> Built:
+    """Return the kernel of a product and of what `region` does to it, whose inputs have these strides."""
+    given = (region, space, strides, places, product, target)
+    if takes(region, product, target):
+        kernel = OfTensorCores(*given)
+        if kernel.fits:
+            return kernel.built()
+    return Tiled(*given).built()

@@ -1,0 +1,198 @@
+"""Products of half precision by tensor cores: warps multiply tiles in shared memory, which the next ones are copied to.
+
+Shared memory has two parts of the inner axis. While threads multiply what is in one, neighbouring elements are copied
+to the other (double buffering), eight at once, in the order that they have in memory: a tile whose lines lie across the
+inner axis is turned as it is read. A turn ends with one barrier. Sums are of float32.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tensorframe.dtypes import float32, uint16
+from tensorframe.graph.region import Region
+from tensorframe.kernel import ir
+from tensorframe.kernel.groups.algorithms.product import Side, Tiled, Totals
+from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
+from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.ir.formula import both, where
+from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+
+_DEPTH = 32  # elements of the inner axis in one of the two parts of shared memory
+_LARGE, _SMALL = 4, 2  # tiles of a warp along each side
+_ENOUGH_GROUPS = 64  # from which every part of a large device has one
+
+
+def takes(region: Region, product: Product, target: Target) -> bool:
+    """Whether tensor cores make a product: of two factors of one dtype, which nothing else of the region reads."""
+    factors = (product.left, product.right)
+    dtypes = {region.inputs[factor.source][1] for factor in factors}
+    rows, columns = product.shape[-2:]
+    return (
+        len(dtypes) == 1
+        and dtypes <= target.tile_products
+        and product.dtype in (*dtypes, float32)
+        and min(rows, columns) >= ir.TILE_ROWS
+        and not any(factor.gather for factor in factors)
+        and not any(factor.source in _read(region) for factor in factors)
+    )
+
+
+def _read(region: Region) -> set[int]:
+    return {source for op in region.ops for source in op.inputs} | {*region.outputs}
+
+
+class Warps(NamedTuple):
+    """The tile of a group: `down` by `across` warps, each of which makes `rows` by `columns` tiles of tensor cores."""
+
+    down: int
+    across: int
+    rows: int
+    columns: int
+
+    @property
+    def height(self) -> int:
+        """Rows of the group's tile."""
+        return self.down * self.rows * ir.TILE_ROWS
+
+    @property
+    def width(self) -> int:
+        """Columns of the group's tile."""
+        return self.across * self.columns * ir.TILE_COLUMNS
+
+    def tiles(self, rows: int, columns: int) -> tuple[int, int]:
+        """Return how many tiles a result has down and across."""
+        return -(-rows // self.height), -(-columns // self.width)
+
+
+class OfTensorCores(Tiled):
+    """The kernel of one product of half precision."""
+
+    _blocking: Warps  # type: ignore[assignment]
+
+    @property
+    def fits(self) -> bool:
+        """Whether elements of both factors lie side by side, along the inner axis or along the loop across it."""
+        accesses = self._body.nest.accesses
+        return all(
+            side.inside or (side.loop is not None and accesses[side.key].steps[side.loop] == 1)
+            for side in (self._left, self._right)
+        )
+
+    def _tiling(self, stack: int, rows: int, columns: int) -> tuple[Warps, int]:  # type: ignore[override]
+        warps = self._target.lanes // ir.WARP
+        down = 1 << (warps.bit_length() - 1) // 2
+        for size in (_LARGE, _SMALL):
+            tile = Warps(down, warps // down, size, size)
+            high, wide = tile.tiles(rows, columns)
+            if stack * high * wide >= _ENOUGH_GROUPS:
+                break
+        return tile, _DEPTH
+
+    def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> Side:
+        inside = factor.inner == 1
+        # lines begin at a multiple of 16 bytes, those of one tile in different banks
+        pitch = (_DEPTH if inside else length) + ir.NEIGHBOURS
+        memory = ir.Buffer(f"{key}0", uint16, ir.Role.SHARED)
+        return Side(key, factor, loop, length, pitch, inside, (memory,))
+
+    def _piece(self, side: Side) -> int:
+        return side.pitch * (side.length if side.inside else _DEPTH)
+
+    def _shared(self, side: Side) -> int:
+        return 2 * self._piece(side)
+
+    def _totals(self) -> Totals:
+        tile = self._blocking
+        return [
+            (i, j, tuple([ir.variable(f"sum_{i}_{j}_{part}", float32) for part in range(4)]))
+            for i in range(tile.rows)
+            for j in range(tile.columns)
+        ]
+
+    def _turns(
+        self, totals: Totals, corner: tuple[ir.Expr, ir.Expr], last: ir.Expr, steps: ir.Expr
+    ) -> tuple[ir.Statement, ...]:
+        step = ir.index("step")
+        two = ir.literal(2, ir.INDEX)
+        begin = self._copies(corner, ZERO, ZERO, last)
+        now = ir.apply("remainder", step, two)
+        ahead = self._copies(corner, step + 1, 1 - now, last)
+        turn = (*ahead, self._by_lanes((self._product_of(totals, now),)), ir.Barrier())
+        return (*begin, ir.Barrier(), ir.Loop(step, ZERO, steps, turn))
+
+    def _copies(
+        self, corner: tuple[ir.Expr, ir.Expr], step: ir.Expr, part: ir.Expr, last: ir.Expr
+    ) -> tuple[ir.Statement, ...]:
+        """Return what copies both factors' elements of a step to one part of shared memory."""
+        sides = zip((self._left, self._right), corner, strict=True)
+        return tuple([self._copy(side, edge, step * _DEPTH, part, last) for side, edge in sides])
+
+    def _copy(
+        self, side: Side, corner: ir.Expr, first: ir.Expr, part: ir.Expr, last: ir.Expr
+    ) -> ir.Statement:
+        body, place = self._body, ir.index(f"fill_{side.key}")
+        lines = ir.literal(_DEPTH // ir.NEIGHBOURS if side.inside else _DEPTH, ir.INDEX)
+        row, column = digits(place, [ZERO, lines])
+        across, inner = (
+            (row, column * ir.NEIGHBOURS) if side.inside else (row * ir.NEIGHBOURS, column)
+        )
+        along, ahead = corner + across, first + inner
+        size = ir.literal(1, ir.INDEX) if side.loop is None else body.sizes[side.loop]
+        self._set_indices({side.loop: along}, inside=True)
+        source, _ = self._place(side, ahead)
+        left = last - ahead if side.inside else size - along
+        there = ahead < last if side.inside else both(ahead < last, along < size)
+        valid = where(there, smaller(left, ir.literal(ir.NEIGHBOURS, ir.INDEX)), 0)
+        line, beside = (across, inner) if side.inside else (inner, across)
+        position = part * self._piece(side) + line * side.pitch + beside
+        bits = ir.Buffer(body.inputs[side.factor.source].name, uint16, ir.Role.INPUT)
+        copy = ir.CopyNeighbours(side.memory[0], position, bits, source, valid)
+        count = ir.literal(side.length * _DEPTH // ir.NEIGHBOURS, ir.INDEX)
+        return ir.Loop(place, ZERO, count, (copy,), over=ir.ParallelAxis.LANES)
+
+    def _product_of(self, totals: Totals, part: ir.Expr) -> ir.Statement:
+        """Return the loop that multiplies what is in one part of shared memory."""
+        inner, tile = ir.index("inner"), self._blocking
+        row, column = self._warp()
+        along = inner * ir.TILE_DEPTH
+        left = self._tile(self._left, part, row * (tile.rows * ir.TILE_ROWS), along)
+        right = self._tile(self._right, part, column * (tile.columns * ir.TILE_COLUMNS), along)
+        names = tuple([total for _, _, block in totals for total in block])
+        dtype = self._body.inputs[self._product.left.source].dtype
+        multiply = ir.MultiplyTiles(dtype, names, tile.rows, tile.columns, left, right)
+        return ir.Loop(inner, ZERO, ir.literal(_DEPTH // ir.TILE_DEPTH, ir.INDEX), (multiply,))
+
+    def _tile(self, side: Side, part: ir.Expr, across: ir.Expr, inner: ir.Expr) -> ir.Tile:
+        line, beside = (across, inner) if side.inside else (inner, across)
+        first = part * self._piece(side)
+        return ir.Tile(side.memory[0], first + line * side.pitch + beside, side.pitch, side.inside)
+
+    def _warp(self) -> tuple[ir.Expr, ir.Expr]:
+        """Return where a thread's warp is in the group's tile."""
+        warp = ir.apply("floor_divide", ir.index("lane"), ir.literal(ir.WARP, ir.INDEX))
+        row, column = digits(warp, [ZERO, ir.literal(self._blocking.across, ir.INDEX)])
+        return row, column
+
+    def _by_lanes(self, statements: tuple[ir.Statement, ...]) -> ir.Statement:
+        count = ir.literal(self._target.lanes, ir.INDEX)
+        return ir.Loop(ir.index("lane"), ZERO, count, statements, over=ir.ParallelAxis.LANES)
+
+    def _store(self, totals: Totals, corner: tuple[ir.Expr, ir.Expr]) -> ir.Statement:
+        tile, lane = self._blocking, ir.index("lane")
+        i, j = ir.index("i"), ir.index("j")
+        row, column = self._warp()
+        thread = ir.apply("remainder", lane, ir.literal(ir.WARP, ir.INDEX))
+        down, across = digits(thread, [ZERO, ir.literal(4, ir.INDEX)])
+        stores: list[ir.Statement] = []
+        for part in range(4):
+            own = [(row, by, block[part : part + 1]) for row, by, block in totals]
+            stores += self._stored(
+                own,
+                corner[0] + (row * tile.rows + i) * ir.TILE_ROWS + down + part // 2 * 8,
+                corner[1] + (column * tile.columns + j) * ir.TILE_COLUMNS + across * 2 + part % 2,
+                i,
+                j,
+            )
+        along = ir.Loop(j, ZERO, ir.literal(tile.columns, ir.INDEX), tuple(stores))
+        return self._by_lanes((ir.Loop(i, ZERO, ir.literal(tile.rows, ir.INDEX), (along,)),))
