@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
@@ -21,6 +22,8 @@ from tensorframe.schedule.tiles import part_of
 
 # Of these, a block that is one place further needs blocks that are one place further, or the same ones.
 _SHIFTING = frozenset({Kind.MAP, Kind.REDUCE, Kind.SOURCE})
+# Blocks of which a process keeps what they need: those of a few programs at a time.
+_KEPT = 4096
 # What half of a result may cost at most, of what all of it does, for its axis to be cut.
 _SHARE = 0.7
 _SHIFTING_NAMES = frozenset({"expand", "permute", "matmul", "slice"})
@@ -45,7 +48,16 @@ class Restricted(NamedTuple):
 
 
 def needs_of(region: Region, wanted: Mapping[int, Block]) -> Needs | None:
-    """Return what blocks of results need; None where an op takes more than blocks of its operands for them."""
+    """Return what blocks of results need; None where an op takes more than blocks of its operands for them.
+
+    The answer is kept, and is nobody's to change: a program that runs again asks the same of each of its blocks.
+    """
+    return _needs_of(region.key(), tuple(wanted.items()))
+
+
+@lru_cache(_KEPT)
+def _needs_of(key: tuple[Any, ...], wanted: tuple[tuple[int, Block], ...]) -> Needs | None:
+    region: Region = key[0]
     first = len(region.inputs)
     blocks = dict(wanted)
     parts: dict[int, Part] = {}
@@ -72,7 +84,14 @@ def _part(region: Region, value: int, block: Block) -> Part | None:
 
 
 def restricted(region: Region, wanted: Mapping[int, Block]) -> Restricted:
-    """Return the region that makes blocks of results, which are not empty."""
+    """Return the region that makes blocks of results, which are not empty; it is kept as what they need is."""
+    return _restricted(region.key(), tuple(wanted.items()))
+
+
+@lru_cache(_KEPT)
+def _restricted(key: tuple[Any, ...], items: tuple[tuple[int, Block], ...]) -> Restricted:
+    region: Region = key[0]
+    wanted = dict(items)
     needs = needs_of(region, wanted)
     assert needs is not None, "the grid of a result keeps whole what has to be"
     return _Building(region, needs, wanted).result()
