@@ -1,6 +1,7 @@
 """Every kernel that plans have compiles for CUDA, for two generations of GPUs, and computes as NumPy does."""
 
 import re
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
 from tensorframe.backends.cuda.compiler import compiled, options
 from tensorframe.backends.device import lowering, program
 from tensorframe.backends.registry import backend_of, forget_plans
-from tests.backends.cuda_kernels import compile_all, printed, regions_of_rows
+from tests.backends.cuda_kernels import DTYPES, compile_all, printed, regions_of_rows
 from tests.backends.host_gpu import recorded
 
 
@@ -27,20 +28,27 @@ def planned():
 
 
 @pytest.fixture(scope="module")
-def code_of_rows():
-    """The PTX of every row on every dtype, by kind; what a generation makes of it is for the forms to show."""
-    regions = list(regions_of_rows())
-    codes = {}
+def rows():
+    """A region of each row, dtype and form, by kind and by the dtype of the last operand."""
+    found = defaultdict(list)
+    for region in regions_of_rows():
+        found[region.ops[0].op.kind, region.inputs[-1][1]].append(region)
+    return found
+
+
+def test_there_are_many_rows(rows):
     for kind, least in ((Kind.MAP, 900), (Kind.REDUCE, 200), (Kind.SCAN, 50)):
-        texts = printed(region for region in regions if region.ops[0].op.kind is kind)
-        assert len(texts) > least
-        codes[kind] = compile_all(texts, "compute_80")
-    return codes
+        assert sum(len(own) for (other, _), own in rows.items() if other is kind) > least
 
 
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("kind", [Kind.MAP, Kind.REDUCE, Kind.SCAN], ids=str)
-def test_every_row_compiles_on_every_dtype(code_of_rows, kind):
-    assert ".entry" in code_of_rows[kind]
+def test_every_row_compiles_on_every_dtype(rows, kind, dtype):
+    """To PTX: what a generation makes of it is for the forms to show."""
+    texts = printed(rows[kind, dtype])
+    code = compile_all(texts, "compute_80")
+    assert code.count(".entry") == len(texts)
 
 
 # of both: positions of 64 bits, and what the newer generation makes of a kernel

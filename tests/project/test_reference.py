@@ -86,7 +86,10 @@ def test_examples_end_where_text_goes_on(reference):
     assert reference.markdown(text) == expected
 
 
-def test_pages_that_nobody_writes_any_more_go(reference, tmp_path):
+def test_pages_that_nobody_writes_any_more_go(reference, tmp_path, monkeypatch):
+    # all of them are written when the site is built
+    few = [group for group in reference.GROUPS if group.file in ("reductions", "nn", "errors")]
+    monkeypatch.setattr(reference, "GROUPS", few)
     (tmp_path / "old.md").write_text("")
     reference.write(tmp_path)
     written = {path.stem for path in tmp_path.iterdir()}
