@@ -45,12 +45,22 @@ def test_nothing_grows(device):
     for _ in range(3):
         cycle()
     handles, threads, resident = footprint()
+    grown = []
+    while len(grown) < 3 and (not grown or grown[-1] > 16 << 20):
+        # a process that has run many tests takes a piece of memory now and then: what grows, grows each time
+        before, resident = resident, _after(cycle, handles, threads)
+        grown.append(resident - before)
+    assert grown[-1] <= 16 << 20, grown
+
+
+def _after(cycle, handles, threads):
+    """Return the resident bytes after so many times, which must leave neither handles nor threads."""
     for _ in range(TIMES):
         cycle()
     now = footprint()
     assert now[0] <= handles
     assert now[1] <= threads + 1  # drivers end threads a little later
-    assert now[2] <= resident + (16 << 20)
+    return now[2]
 
 
 @on_every_device
