@@ -331,6 +331,14 @@ def test_devices_leave_incomplete_functions_to_the_cpu_and_say_so(device):
     with pytest.warns(tfr.errors.FallbackWarning, match="gammainc"):
         assert special.gammainc(1.0, x).tolist() == pytest.approx([0.39346934, 0.86466472])
     assert not tfr.backends.supports("gammainc", device, "float32")
+    for name, case in (("gammaincc", "gammaincc: tails"), ("betainc", "betainc: all below 1")):
+        *operands, _, _ = REFERENCE[case]
+        with pytest.warns(tfr.errors.FallbackWarning, match=name):
+            found = getattr(special, name)(*[tfr.asarray(x, device=device) for x in operands])
+            values = found.numpy()
+        assert found.device == device
+        expected = getattr(special, name)(*map(tfr.asarray, operands)).numpy()
+        np.testing.assert_array_equal(values, expected)
 
 
 # the floats that are nearest to zeros below 0: roots that mpmath's `findroot` brackets with 50 digits
