@@ -95,7 +95,6 @@ from tensorframe.frontend.files.saving import save as save
 from tensorframe.frontend.functions.elementwise import elementwise as elementwise
 from tensorframe.frontend.grad_scaler import GradScaler as GradScaler
 from tensorframe.frontend.indexing.searching import argwhere as argwhere
-from tensorframe.frontend.indexing.searching import count_nonzero as count_nonzero
 from tensorframe.frontend.indexing.searching import flatnonzero as flatnonzero
 from tensorframe.frontend.indexing.searching import nonzero as nonzero
 from tensorframe.frontend.indexing.searching import put_along_axis as put_along_axis
@@ -409,6 +408,7 @@ from tensorframe.frontend.reductions.elementary import all as all
 from tensorframe.frontend.reductions.elementary import any as any
 from tensorframe.frontend.reductions.elementary import argmax as argmax
 from tensorframe.frontend.reductions.elementary import argmin as argmin
+from tensorframe.frontend.reductions.elementary import count_nonzero as count_nonzero
 from tensorframe.frontend.reductions.elementary import max as amax
 from tensorframe.frontend.reductions.elementary import max as max
 from tensorframe.frontend.reductions.elementary import min as amin

@@ -1,4 +1,4 @@
-"""Formulas along axes: means, variances, softmax and its relatives, each one row that means several others."""
+"""Formulas of several kinds of rows: means, variances, softmax and its relatives along axes, interpolation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from math import inf, nan
 from typing import Any
 
-from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, NARROW, DType
-from tensorframe.graph.op import FULL, DTypeRule, Kind, Op, real_part, register, same
+from tensorframe.dtypes import ANY, BOOL, COMPLEX, FLOAT, FLOATING, INTEGER, NARROW, DType, int64
+from tensorframe.graph.op import FULL, NONE, DTypeRule, Kind, Op, real_part, register, same
 from tensorframe.graph.shape import Shape, reduced
 from tensorframe.ops.derivatives import nonzero
-from tensorframe.ops.reduction import non_empty
+from tensorframe.ops.reduction import index_dtype, non_empty
 from tensorframe.ops.rules.formulas import (
     of_log_softmax,
     of_logsumexp,
@@ -20,6 +20,7 @@ from tensorframe.ops.rules.formulas import (
 )
 from tensorframe.ops.term import (
     Term,
+    call,
     conj,
     equal,
     exp,
@@ -27,6 +28,11 @@ from tensorframe.ops.term import (
     isfinite,
     isnan,
     log,
+    logical_and,
+    logical_or,
+    maximum,
+    minimum,
+    not_equal,
     real,
     root,
     square,
@@ -117,10 +123,51 @@ def _smallest_number(x: Term, axes: Axes, keepdims: bool) -> Term:
     return where(missing.all(axes, keepdims), nan, where(missing, inf, x).min(axes, keepdims))
 
 
+def _nonzero_count(x: Term, axes: Axes, keepdims: bool) -> Term:
+    present = x if x.dtype in BOOL else not_equal(x, 0)
+    return present.cast(int64).sum(axes, keepdims)
+
+
 def _length(x: Term, axes: Axes, keepdims: bool) -> Term:
     if x.dtype in COMPLEX:  # without the square root that a magnitude takes
         return root((square(real(x)) + square(imag(x))).sum(axes, keepdims))
     return root(square(x).sum(axes, keepdims))
+
+
+def _interpolated(x: Term, xp: Term, fp: Term) -> Term:
+    last = xp.shape[0] - 1
+    low = maximum(call("searchsorted", xp, x, attrs=("right",)) - 1, 0)
+    high = minimum(low + 1, last)
+    x0, f0, f1 = _at(xp, low), _at(fp, low), _at(fp, high)
+    line = _line(x, (x0, f0), (_at(xp, high), f1))
+    on_point = logical_or(equal(x, x0), equal(low, last))
+    inside = where(isnan(x), x, where(on_point, f0, line))
+    above_first = where(x < _end(xp, 0, x), _end(fp, 0, x), inside)
+    return where(x > _end(xp, last, x), _end(fp, last, x), above_first)
+
+
+def _at(points: Term, places: Term) -> Term:
+    return call("gather", points, places, attrs=((0,), 0))
+
+
+def _end(points: Term, place: int, x: Term) -> Term:
+    """Return the point at a place, to be compared with `x`."""
+    point = points.sliced((place,), (1,), (1,))
+    return point if x.shape else point.reshaped(())
+
+
+def _line(x: Term, left: tuple[Term, Term], right: tuple[Term, Term]) -> Term:
+    """Return the line through two points, from the left one or, where that gives NaN, from the right one.
+
+    An infinite abscissa or ordinate leaves one of the two forms a number; between equal ordinates, and be they
+    infinite, the line is flat.
+    """
+    (x0, f0), (x1, f1) = left, right
+    slope = (f1 - f0) / (x1 - x0)
+    from_left, from_right = slope * (x - x0) + f0, slope * (x - x1) + f1
+    either = where(isnan(from_left), from_right, from_left)
+    flat = logical_and(isnan(either), equal(f0, f1))
+    return where(flat, f0, either)
 
 
 MEAN = formula("mean", FLOATING, same, _mean, "Sum along axes, divided by the number of elements.", shape=_reduced, attributes=("axes", "keepdims"), costly=True, precision=FULL, vjp=of_mean)
@@ -133,3 +180,5 @@ PTP = formula("ptp", FLOAT | INTEGER, same, _range, "Largest minus smallest elem
 NANMAX = formula("nanmax", FLOAT, same, _largest_number, "Largest element along axes that is not NaN; NaN if all are.", shape=non_empty("nanmax"), attributes=("axes", "keepdims"), in_standard=False, costly=True)
 NANMIN = formula("nanmin", FLOAT, same, _smallest_number, "Smallest element along axes that is not NaN; NaN if all are.", shape=non_empty("nanmin"), attributes=("axes", "keepdims"), in_standard=False, costly=True)
 VECTOR_NORM = formula("vector_norm", FLOATING, real_part, _length, "Square root of the sum of squared magnitudes along axes.", shape=_reduced, attributes=("axes", "keepdims"), in_standard=False, costly=True, precision=FULL)
+COUNT_NONZERO = formula("count_nonzero", ANY, index_dtype, _nonzero_count, "Number of elements along axes that are not zero.", shape=_reduced, attributes=("axes", "keepdims"), costly=True, vjp=NONE)
+INTERP = formula("interp", FLOAT, same, _interpolated, "Values of the function through points, straight in between.", shape=unchanged, arity=3, in_standard=False, costly=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.creation import generate
-from tensorframe.backends.numpy.functions import Function, Functions
+from tensorframe.backends.numpy.functions import Function, Functions, is_formula
 from tensorframe.config import Options
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.node import Node
@@ -208,7 +208,7 @@ def _pays(
     how = op.combination
     if op.kind is Kind.REDUCE and how is not None:  # added up in the order of lanes
         return how.wide and not is_exact(op, operands, operands[0])
-    return op.expand is not None
+    return op.whole or is_formula(op)
 
 
 def _source(node: Node, key: Key, options: Options) -> Call | None:

@@ -16,6 +16,7 @@ from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.custom import CUSTOM_CALL, CUSTOM_PART
 from tensorframe.ops.expand import expand
+from tensorframe.ops.formulas import INTERP
 from tensorframe.ops.indexing import GATHER, SET_SLICE, TAKE_ALONG_AXIS
 from tensorframe.ops.library import CONVOLVE
 from tensorframe.ops.linalg import LSTSQ, SOLVE
@@ -162,8 +163,9 @@ def _same(call: Call) -> Node:
 
 
 @_for_kind(Kind.VIEW)
+@_for_ops(INTERP)
 def _expansion(call: Call) -> Value:
-    """A view without a rule of its own is what its row is written out as."""
+    """What has no rule of its own is what its row is written out as."""
     meaning = expand(call.node)
     call.batch.extend([meaning])
     return call.batch.value(meaning)

@@ -91,9 +91,15 @@ def test_count_nonzero_agrees_with_numpy(axis, keepdims):
     np.testing.assert_array_equal(found.numpy(), expected)
 
 
-def test_count_nonzero_counts_nan_and_truth():
-    assert tfr.count_nonzero(tfr.asarray([np.nan, 0.0, -0.0])).item() == 1
-    assert tfr.count_nonzero(tfr.asarray([True, False, True])).item() == 2
+@pytest.mark.parametrize("dtype", ["bool", "int8", "bfloat16", "float32", "complex64"])
+def test_count_nonzero_counts_nan_and_truth(dtype):
+    values = np.asarray([5.0, 0.0, -0.0, 2.0, 1.0, 0.0])
+    x = tfr.asarray(values).astype(dtype)
+    assert tfr.count_nonzero(x).item() == 3
+    x = tfr.asarray(np.tile(values, 2_000)).astype(dtype)
+    assert tfr.count_nonzero(x).item() == 6_000  # by a plan
+    if x.dtype.kind in "fcV":
+        assert tfr.count_nonzero(x * np.nan).item() == 12_000
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

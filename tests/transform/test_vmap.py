@@ -118,6 +118,7 @@ SEVERAL = {
     "set a slice": (lambda x, y: scattered(x, y, slice(1, 3)), MATRIX, VECTOR),
     "where": (lambda x, y, z: tfr.where(x > 0, y, z), VECTOR, MATRIX, STACK),
     "searchsorted": (lambda x, y: tfr.searchsorted(tfr.sort(x), y), VECTOR, MATRIX),
+    "interp": (lambda x, f: tfr.interp(x, tfr.arange(f.shape[0]), f), MATRIX, VECTOR),
     "convolution": (
         lambda x, w: tfr.nn.functional.conv1d(x, w, padding=1),
         STACK,

@@ -20,7 +20,7 @@ from tensorframe.backends.llvm.engine import (
 )
 from tensorframe.backends.numpy.contraction import product_of
 from tensorframe.backends.numpy.convolution import convolve
-from tensorframe.backends.numpy.functions import Function, Functions, implementation
+from tensorframe.backends.numpy.functions import Function, Functions, implementation, is_formula
 from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.op import Kind, Op
@@ -63,7 +63,7 @@ class CpuFunctions(Functions):
             return _product
         if op in WHOLE_PRODUCTS:
             return _whole(op)
-        if op.expand is not None and not op.whole:
+        if is_formula(op):
             return super().function_for(op)
         if op.kind is not Kind.MAP:
             return implementation[op]

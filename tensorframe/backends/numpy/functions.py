@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.numpy.spellings import load
+from tensorframe.backends.numpy.spellings import is_spelt, load
 from tensorframe.dtypes import FLOATING, DType, bool_
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.term import Term
@@ -41,6 +41,11 @@ def spells(name: str, *, writes: bool = False) -> Callable[[Function], Function]
     return register
 
 
+def is_formula(op: Op) -> bool:
+    """Whether an op is several others where it is small: its row says what it means, and nothing here spells it."""
+    return op.expand is not None and not op.whole and not is_spelt(op)
+
+
 class Functions(dict[Op, Function]):
     """Functions of arrays by op, looked up once each; all of them NumPy's.
 
@@ -58,7 +63,8 @@ class Functions(dict[Op, Function]):
         if op.compiled is not None:
             function: Function = op.compiled.arrays
             return function
-        if op.expand is not None and not op.whole:
+        if is_formula(op):
+            assert op.expand is not None
             return formula(op.expand, op.arity, self)
         load(op)
         if op.name not in FUNCTIONS and op.kind in MADE:

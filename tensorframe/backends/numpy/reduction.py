@@ -13,7 +13,7 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.host_pool import reshaped
 from tensorframe.backends.numpy.functions import MADE, Function, formula, implementation, spells
 from tensorframe.backends.numpy.sums import joined
-from tensorframe.dtypes import BITWISE, FLOATING, INTEGER, NARROW, bool_, wide_of
+from tensorframe.dtypes import BITWISE, FLOATING, INTEGER, NARROW, bool_, int64, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.ops.elementwise import CAST
@@ -113,6 +113,13 @@ def _position(name: str) -> Function:
         return np.expand_dims(result, axes) if keepdims else result
 
     return run
+
+
+@spells("count_nonzero")
+def _nonzero_count(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    if len(axes) == x.ndim and not keepdims:
+        return int64.type(np.count_nonzero(x))
+    return np.count_nonzero(x, axes, keepdims=keepdims)
 
 
 for _name in ("argmax", "argmin"):

@@ -15,12 +15,13 @@ _NAMES = {
     "formulas": "cos_turns surprisal",
     "fourier": "fftn ifftn irfftn rfftn",
     "indexing": "gather scatter set_slice take_along_axis",
+    "interpolation": "interp",
     "joined_product": "joined_matmul joined_quantized_matmul",
     "linalg": "cholesky det eig eigh eigvals eigvalsh inv lstsq qr slogdet solve svd svdvals",
     "movement": "concat depends expand pad part permute reshape slice windows",
     "quantized_product": "quantized_matmul quantized_matmul_with_zeros",
     "random": "random_word",
-    "reduction": "argmax argmin",
+    "reduction": "argmax argmin count_nonzero",
     "scans": "cumulative_prod cumulative_sum",
     "signals": "convolve",
     "sorting": "argpartition argsort histogram partition searchsorted select sort topk",
@@ -35,6 +36,11 @@ MODULES_OF_KINDS = {Kind.REDUCE: "reduction", Kind.SCATTER: "combining"}
 
 _MOST_USED = ("elementwise", "movement", "reduction")
 _loaded: set[str] = set()  # known without `sys.modules`, which is empty at the end
+
+
+def is_spelt(op: Op) -> bool:
+    """Whether a module of this folder spells an op; of one that has a formula too, with the formula's bits."""
+    return op.name in MODULES
 
 
 def load(op: Op) -> None:

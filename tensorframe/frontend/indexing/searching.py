@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -34,17 +33,14 @@ from tensorframe.frontend.operands import (
 )
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import broadcast, normalize_axis, reduced_axes
+from tensorframe.graph.shape import broadcast, normalize_axis
 from tensorframe.ops.elementwise import MAXIMUM, MINIMUM, NOT_EQUAL, REMAINDER, WHERE
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
-from tensorframe.ops.reduction import SUM
 from tensorframe.ops.sorting import SEARCHSORTED
 
 __all__ = [
     "argwhere",
-    "count_nonzero",
     "flatnonzero",
     "nonzero",
     "put_along_axis",
@@ -229,21 +225,6 @@ def flatnonzero(a: ArrayLike) -> Tensor:
     a = operand(a)
     flat = masks.positions(a)
     return Tensor(data_node(np.flatnonzero(a._array()), a.device)) if flat is None else flat
-
-
-@remembered
-def count_nonzero(
-    a: ArrayLike, axis: int | Iterable[int] | None = None, *, keepdims: bool = False
-) -> Tensor:
-    """How many elements along `axis` (all axes for None) are not zero; NaN is not zero. The dtype is int64.
-
-    >>> tfr.count_nonzero(tfr.asarray([[0, 1], [2, 3]]), axis=0).tolist()
-    [1, 2]
-    """
-    a = operand(a)
-    axes = reduced_axes("count_nonzero", axis, a.ndim)
-    present = a if a.dtype in BOOL else apply(NOT_EQUAL, a, 0)
-    return call(SUM, converted(present, int64), attrs=(axes, keepdims))
 
 
 def searchsorted(

@@ -9,26 +9,14 @@ from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.operands import converted, floating, operand
+from tensorframe.frontend.operands import converted, floating, operand, widened
 from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
-from tensorframe.ops.elementwise import (
-    EQUAL,
-    GREATER,
-    IMAG,
-    ISNAN,
-    LESS,
-    LOGICAL_AND,
-    LOGICAL_OR,
-    MAXIMUM,
-    MINIMUM,
-    REAL_PART,
-    REMAINDER,
-    WHERE,
-)
+from tensorframe.ops.elementwise import GREATER, IMAG, LESS, REAL_PART, REMAINDER, WHERE
+from tensorframe.ops.formulas import INTERP
 from tensorframe.ops.movement import CONCAT
-from tensorframe.ops.sorting import ARGSORT, SEARCHSORTED
+from tensorframe.ops.sorting import ARGSORT
 
 __all__ = ["interp"]
 
@@ -66,42 +54,19 @@ def interp(
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None
-    piecewise = _piecewise(x, xp, fp)
+    # of half precision in float32, which would be rounded at every step
+    result = call(INTERP, widened(x), widened(xp), widened(fp))
     first, last = (slice(0, 1), slice(-1, None)) if x.ndim else (0, -1)
-    below = getitem(fp, first) if left is None else left
-    above = getitem(fp, last) if right is None else right
-    piecewise = apply(WHERE, apply(LESS, x, getitem(xp, first)), below, piecewise)
-    return apply(WHERE, apply(GREATER, x, getitem(xp, last)), above, piecewise)
+    if left is not None:
+        result = apply(WHERE, apply(LESS, x, getitem(xp, first)), left, result)
+    if right is not None:
+        result = apply(WHERE, apply(GREATER, x, getitem(xp, last)), right, result)
+    return converted(result, x.dtype)
 
 
 def _part_of(end: Any, part: Op) -> Any:
     """Return the real or imaginary part of what stands outside of the points, which is complex or real."""
     return None if end is None else apply(part, operand(end) + 0j)
-
-
-def _piecewise(x: Tensor, xp: Tensor, fp: Tensor) -> Tensor:
-    """Return the line through the two points around each `x`, exact on the points."""
-    low = apply(MAXIMUM, call(SEARCHSORTED, xp, x, attrs=("right",)) - 1, 0)
-    high = apply(MINIMUM, low + 1, xp.size - 1)
-    x0, x1 = getitem(xp, low), getitem(xp, high)
-    f0, f1 = getitem(fp, low), getitem(fp, high)
-    line = _line(x, (x0, f0), (x1, f1))
-    on_point = apply(LOGICAL_OR, apply(EQUAL, x, x0), apply(EQUAL, low, xp.size - 1))
-    return apply(WHERE, apply(ISNAN, x), x, apply(WHERE, on_point, f0, line))
-
-
-def _line(x: Tensor, left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor]) -> Tensor:
-    """Return the line through two points, from the left one or, where that gives NaN, from the right one.
-
-    An infinite abscissa or ordinate leaves one of the two forms a number; between equal ordinates, and be they
-    infinite, the line is flat.
-    """
-    (x0, f0), (x1, f1) = left, right
-    slope = (f1 - f0) / (x1 - x0)
-    from_left, from_right = slope * (x - x0) + f0, slope * (x - x1) + f1
-    either = apply(WHERE, apply(ISNAN, from_left), from_right, from_left)
-    flat = apply(LOGICAL_AND, apply(ISNAN, either), apply(EQUAL, f0, f1))
-    return apply(WHERE, flat, f0, either)
 
 
 def _periodic(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Reductions: elements combined along axes into sums, products, extremes, truth values and positions."""
+"""Reductions: elements combined along axes into sums, products, extremes, truth values, counts and positions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tensorframe import dtypes
 from tensorframe.dtypes import FLOATING, DType, DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import handle_on, recorded
+from tensorframe.frontend.dispatch import apply, handle_on, recorded
 from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag
@@ -19,9 +19,10 @@ from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import record
 from tensorframe.graph.shape import Shape, reduced_axes
 from tensorframe.ops import reduction as row
-from tensorframe.ops.formulas import PTP
+from tensorframe.ops.elementwise import NOT_EQUAL
+from tensorframe.ops.formulas import COUNT_NONZERO, PTP
 
-__all__ = ["all", "any", "argmax", "argmin", "max", "min", "prod", "ptp", "sum"]
+__all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "ptp", "sum"]
 
 Axis = int | Iterable[int] | None
 
@@ -267,3 +268,14 @@ def argmin(
     [0, 1]
     """
     return _reduced(row.ARGMIN, operand(a), axis, keepdims, out)
+
+
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """How many elements along `axis` (all axes for None) are not zero; NaN is not zero. The dtype is int64.
+
+    >>> tfr.count_nonzero(tfr.asarray([[0, 1], [2, 3]]), axis=0).tolist()
+    [1, 2]
+    """
+    a = operand(a)
+    countable = a if a.dtype in COUNT_NONZERO.accepts else apply(NOT_EQUAL, a, 0)
+    return reduced_by(COUNT_NONZERO, countable, axis, keepdims)
