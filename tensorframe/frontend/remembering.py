@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+import numpy as np
+
 from tensorframe.backends.registry import default_device, resolve_device
 from tensorframe.dtypes import FLOATING, default_float
 from tensorframe.frontend.dispatch import handle_on
@@ -18,12 +20,12 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, new_node, next_serial
 from tensorframe.graph.precision import autocast_dtype
-from tensorframe.ops.creation import CONSTANT
+from tensorframe.ops.creation import CONSTANT, DATA
 from tensorframe.site import is_ours, recording_site
 
 _frame = sys._getframe
-# Calls of one function, and the nodes of one call, that are remembered at most.
-_CALLS, _NODES = 1024, 64
+# Calls of one function, the nodes of one call, and the elements of a value among these, that are remembered at most.
+_CALLS, _NODES, _ELEMENTS = 1024, 64, 64
 # Arguments that are equal only where they mean the same: True and 1.0 equal 1, and may be errors.
 _PLAIN: frozenset[type] = frozenset({int, str, type(None)})
 
@@ -45,7 +47,10 @@ class _Step(NamedTuple):
 
 
 class _Recording(NamedTuple):
-    """What a call recorded: the numbers beside its operands, its steps, and where its result is among all of these."""
+    """What a call recorded: the numbers beside its operands, its steps, and where its result is among all of these.
+
+    Numbers are constants, and values of few elements that the call made, such as places of quantiles.
+    """
 
     numbers: tuple[Node, ...]
     steps: tuple[_Step, ...]
@@ -64,7 +69,7 @@ def remembered_of(
 
     Without tensors it follows from the other arguments alone. They read no element. Remembered are calls of
     floating-point tensors on one device, with numbers, strings, None and tuples of integers beside them; all others go
-    the long way, and so do those inside `autocast`, and those that made values of their own or very many nodes.
+    the long way, and so do those inside `autocast`, and those that made large values of their own or very many nodes.
     """
 
     def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
@@ -140,21 +145,19 @@ def _is_usual(operands: list[Node]) -> bool:
 
 def _recording_of(result: Any, operands: list[Node], first: int) -> _Recording | None:
     """Return what was recorded since the serial number `first`; None if there is more to it than nodes and numbers."""
-    if type(result) is not Tensor:
+    if type(result) is not Tensor or result.node.storage is not None:
         return None
-    nodes = [result.node]
+    nodes, numbers = [result.node], []
     for node in nodes:  # grows while it is walked
         if node in operands:
             continue
-        is_number = node.op is CONSTANT and node.storage is None
-        if (
-            len(nodes) > _NODES
-            or node.storage is not None
-            or (node.serial < first and not is_number)
-        ):
+        if len(nodes) > _NODES:
+            return None
+        if _is_constant(node) or _is_small_value(node, first):
+            numbers.append(node)
+        elif node.storage is not None or node.serial < first:
             return None
         nodes += [source for source in dict.fromkeys(node.inputs) if source not in nodes]
-    numbers = [node for node in nodes if node.op is CONSTANT]
     made = sorted(set(nodes).difference(operands, numbers), key=lambda node: node.serial)
     places = {node: place for place, node in enumerate((*operands, *numbers, *made))}
     steps = [
@@ -169,6 +172,20 @@ def _recording_of(result: Any, operands: list[Node], first: int) -> _Recording |
         for node in made
     ]
     return _Recording(tuple(numbers), tuple(steps), places[result.node])
+
+
+def _is_constant(node: Node) -> bool:
+    return node.op is CONSTANT and node.storage is None
+
+
+def _is_small_value(node: Node, first: int) -> bool:
+    """Whether the node is a few elements in host memory that were made since the serial number `first`."""
+    return (
+        node.op is DATA
+        and node.serial >= first
+        and node.size <= _ELEMENTS
+        and type(node.storage.handle) is np.ndarray
+    )
 
 
 def _recorded_again(recording: _Recording, operands: list[Node]) -> Tensor:

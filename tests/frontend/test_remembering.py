@@ -17,6 +17,8 @@ Call = Callable[[tfr.Tensor], Any]
 ONE_TENSOR: dict[str, Call] = {
     "median": tfr.median,
     "quantile": lambda x: tfr.quantile(x, 0.3),
+    "nanmedian": tfr.nanmedian,
+    "nanquantile": lambda x: tfr.nanquantile(x, 0.3, axis=1),
     "trace": tfr.trace,
     "pad": lambda x: tfr.pad(x, (1, 2), mode="edge"),
     "std": lambda x: tfr.std(x, axis=0, keepdims=True),
@@ -47,6 +49,19 @@ def test_the_second_call_records_what_the_first_did(name: str) -> None:
     assert _as_text(first.node) == _as_text(second.node)
     fresh = call(tfr.asarray(values[1].astype(np.float64)))  # of another dtype, so by itself
     np.testing.assert_allclose(second.numpy(), fresh.numpy(), rtol=2e-6, atol=1e-6)
+
+
+def test_places_of_quantiles_are_made_once() -> None:
+    """They are values, not numbers, and the second call has those of the first."""
+    x = tfr.asarray(np.asarray([[3.0, 1.0, np.nan], [2.0, 7.0, 5.0]], np.float32))
+    values: list[set[Node]] = []
+    for _ in range(2):
+        needed = discover([tfr.nanquantile(x, 0.25, axis=1).node])
+        values.append({node for node in needed if node.storage is not None} - {x.node})
+    assert values[0]
+    assert values[0] == values[1]
+    other = tfr.nanquantile(x, 0.75, axis=1).numpy()
+    np.testing.assert_allclose(other, np.nanquantile(x.numpy(), 0.75, axis=1))
 
 
 def test_each_call_has_its_own_line() -> None:
