@@ -26,18 +26,22 @@ from tensorframe.kernel.forms.sparse_rows import (
     SparseRows,
     Statements,
     Value,
-    added,
-    cleared,
     in_stack,
+    size_of,
+)
+from tensorframe.kernel.forms.sparse_sums import (
+    added,
+    assigned,
+    cleared,
+    in_lanes,
     join,
     plus,
     product,
-    size_of,
+    side_by_side,
     total,
 )
 from tensorframe.kernel.ir.formula import both, either, equal, negation, not_equal, where
 from tensorframe.kernel.ir.loops import ZERO, smaller
-from tensorframe.kernel.ir.walk import substituted
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled
 from tensorframe.kernel.nest.axes import summed
 from tensorframe.kernel.nest.body import Numbers
@@ -56,7 +60,7 @@ _PIECE = 1 << 16
 # less time than clearing a result, and adding it up.
 _RESULTS, _REUSED = 8, 8
 # Elements of a row, on average, from which several interleaved accumulators take them.
-_LONG, _SIDES = 16, 4
+_LONG = 16
 # Elements of a result that a thread adds up at a time.
 _SUMS = 1 << 14
 
@@ -255,7 +259,7 @@ class _Pieces:
             term = product(data, x.element(matrix, place, ZERO))
             store = self.result.store(sums, matrix, row, ZERO)
             loops = (
-                _side_by_side(sums, term)
+                side_by_side(sums, term)
                 if self._in_turns
                 else (self._for_each_entry(*join(sums, term)),)
             )
@@ -297,9 +301,9 @@ class _Pieces:
             for number, column in enumerate(columns):
                 value = x.element(matrix, row, column)
                 own, sums = total(value, f"factor{number}_"), total(data, f"total{number}_")
-                begin += _assigned(own, value)
+                begin += assigned(own, value)
                 so_far = result.element(matrix, place, column)
-                taken += _assigned(sums, added(so_far, product(data, own)))
+                taken += assigned(sums, added(so_far, product(data, own)))
                 stores += result.store(sums, matrix, place, column)
             return (*begin, self._for_each_entry(*taken, *stores, packed=True))
 
@@ -324,7 +328,7 @@ class _Pieces:
         if rows.width == 1:
             return (self._for_each_entry(*self.result.store(pair(ZERO), ENTRY)),)
         sums = total(pair(ZERO))
-        with_ = _in_lanes if sums[0].dtype in FLOAT else plus
+        with_ = in_lanes if sums[0].dtype in FLOAT else plus
         taken = self._for_each_column(lambda column: join(sums, pair(column), with_))
         return (self._for_each_entry(*cleared(sums), *taken, *self.result.store(sums, ENTRY)),)
 
@@ -346,43 +350,6 @@ class _Pieces:
         loop = ir.Loop(_UNIT, ir.START, ir.STOP, (store,), parallel=True)
         kernel = assembled((loop,), numbers, (), (f"sums of {self.results}: {dtype}",))
         return Launch(kernel, tuple(numbers.values), self.real_size, _SUMS)
-
-
-def _side_by_side(sums: tuple[ir.Variable, ...], term: Value) -> Statements:
-    """Return the sum over a row in several accumulators, none of which has to wait for the others."""
-    others = [total(term, f"total{number}_") for number in range(1, _SIDES)]
-    each, begin = ir.index("each"), ir.variable("rest", ir.INDEX)
-    count = ir.literal(_SIDES, ir.INDEX)
-    turns = ir.apply("floor_divide", END - BEGIN, count)
-    taken: Statements = ()
-    for number, own in enumerate((sums, *others)):
-        entry = summed(BEGIN, each * count, ir.literal(number, ir.INDEX))
-        here = [substituted(part, {ENTRY: entry}) for part in term]
-        taken = (*taken, *join(own, tuple(here)))
-    joined: Statements = ()
-    every = [sums, *others]
-    while len(every) > 1:  # with those half their number away
-        half = len(every) // 2
-        for left, right in zip(every[:half], every[half:], strict=True):
-            joined = (*joined, *join(left, right))
-        every = every[:half]
-    return (
-        *[statement for own in others for statement in cleared(own)],
-        ir.Loop(each, ZERO, turns, taken),
-        *joined,
-        ir.Set(begin, BEGIN + turns * count),
-        ir.Loop(ENTRY, begin, END, join(sums, term)),
-    )
-
-
-def _assigned(variables: Sequence[ir.Variable], value: Value) -> Statements:
-    """Return how variables are set to the parts of a value."""
-    return tuple([ir.Set(name, own) for name, own in zip(variables, value, strict=True)])
-
-
-def _in_lanes(x: ir.Expr, y: ir.Expr) -> ir.Expr:
-    """Return a sum in the order of lanes, which vectors have."""
-    return ir.apply("accumulate_add", x, y, dtype=x.dtype)
 
 
 # how each of the products, and the numbers, are made of a row

@@ -16,12 +16,9 @@ from tensorframe.kernel.forms.sparse_rows import (
     Matrix,
     SparseRows,
     Statements,
-    cleared,
     in_stack,
-    join,
-    product,
-    total,
 )
+from tensorframe.kernel.forms.sparse_sums import cleared, join, product, total
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir.formula import where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
