@@ -75,7 +75,7 @@ def test_threads_that_write_apart_write_elements() -> None:
 
 @pytest.fixture(params=DEVICES)
 def queue(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """An adapter that reads and writes 16 bytes at once, which those that are processors do not by themselves."""
+    """An adapter that takes 16 bytes at once in formulas, too, which those that are processors do not by themselves."""
     home = tfr.Device(request.param)
     queue = backend_of(home).open_device(home).queue  # type: ignore[attr-defined]
     before, queue.traits = queue.traits, replace(queue.traits, access=16)

@@ -118,7 +118,7 @@ class WgpuQueue(Queue):
                 limits["max-compute-invocations-per-workgroup"],
                 limits["max-compute-workgroup-size-x"],
             ),
-            # what draws on processors makes vectors of neighbouring threads, see `opencl/queue.py`
+            # what draws on processors makes vectors of neighbouring threads: formulas take as long either way there
             access=0 if adapter.software else WIDEST,
             rows=0 if adapter.software else shared,
             max_shared=shared,
