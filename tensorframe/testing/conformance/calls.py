@@ -226,6 +226,7 @@ CALLS: dict[str, Call] = {
     "select": lambda x, _: tfr.quantile(x, tfr.asarray([0.2, 0.7]), axis=1, method="lower"),
     "topk": lambda x, _: tfr.topk(x, 2)[0],
     "searchsorted": lambda x, _: tfr.searchsorted(tfr.sort(x[0]), x[1]),
+    "interp": lambda x, _: tfr.interp(x, tfr.sort(x[0]), x[1]),
     "histogram": lambda x, _: tfr.histogram(x, bins=4, range=(-4, 4))[0],
     "copy": lambda x, _: x.to_device("cpu"),
 }
