@@ -154,7 +154,7 @@ def sass(session: nox.Session) -> None:
     The page docs/gpu.md is written by `python -m tests.sass --markdown docs/gpu.md`.
     """
     prepare(session, "--editable", ".[dev]")
-    python(session, "-m", "pytest", "tests/sass", *session.posargs, SASS="all")
+    python(session, "-m", "pytest", "tests/sass", *session.posargs, SASS="all", SWEEPS="all")
 
 
 @nox.session

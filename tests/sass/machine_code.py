@@ -20,6 +20,8 @@ _INSTRUCTION = re.compile(r"/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]*)\s*(
 _LABEL = re.compile(r"^(\.L_x_\d+):")
 _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 _DYNAMIC = re.compile(r"dynamic_shared\[\];  // (\d+) bytes")
+_PREDICATE = re.compile(r"!?U?P(\d|T)")
+_ZEROS = {"RZ", "URZ"}
 _WIDTH = re.compile(r"\.(?:[USE]*(8|16)|(64|128|256))(?=\.|$)")
 
 
@@ -44,8 +46,8 @@ class Instruction:
 
     @property
     def is_load(self) -> bool:
-        """Whether it reads global memory."""
-        return self.op in ("LDG", "LD")
+        """Whether it reads global memory, to registers or to shared memory."""
+        return self.op in ("LDG", "LD", "LDGSTS")
 
     @property
     def is_store(self) -> bool:
@@ -102,12 +104,11 @@ class MachineCode:
 
     @property
     def wide_positions(self) -> int:
-        """Instructions in the main loop that carry into the upper half of a position of 64 bits.
+        """Instructions in the main loop that add the upper halves of two numbers of 64 bits.
 
-        What makes an address of a position of 32 bits, in one instruction as it multiplies it by a size, is not among
-        them.
+        What makes an address of a position of 32 bits, whose upper half is zero, is not among them.
         """
-        return sum(".X" in one.name and one.op not in ("LEA", "ULEA") for one in self.main_loop)
+        return sum(_adds_upper_halves(one) for one in self.main_loop)
 
     @property
     def wide_reads(self) -> int:
@@ -122,6 +123,18 @@ class MachineCode:
         """Return the same without narrow accesses of what is not aligned, which has its own way in the loop."""
         widths = self.widths(stores=stores)
         return [width for width in widths if width > 32] if 128 in widths else widths
+
+
+def _adds_upper_halves(one: Instruction) -> bool:
+    if ".X" not in one.name or one.op in ("LEA", "ULEA"):
+        return False
+    _, *taken = [operand.strip() for operand in one.operands.split(",")]
+    terms = [operand for operand in taken if not _PREDICATE.fullmatch(operand)]
+    if (
+        one.op in ("IMAD", "UIMAD") and set(terms[:2]) & _ZEROS
+    ):  # a product with zero, and what is added
+        terms = terms[2:]
+    return len([term for term in terms if term not in _ZEROS]) > 1
 
 
 def _bytes_read(instructions: Iterable[Instruction], least: int = 0) -> int:

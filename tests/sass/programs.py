@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,7 @@ class Program:
     them; `share` is what it is to use of the bandwidth at least. Each kernel has at most so many `barriers`.
     """
 
-    expression: Callable[..., tfr.Tensor]
+    expression: Callable[..., tfr.Tensor | tuple[tfr.Tensor, ...]]
     dtypes: tuple[str, ...] = ("float32",)
     contiguous: bool = False
     rows: bool = False
@@ -29,6 +30,7 @@ class Program:
     shape: tuple[int, ...] = (ROWS, LENGTH)
     barriers: int = 4
     share: float = 0.9
+    addresses: int = 0  # made in the main loop of two numbers of 64 bits
 
 
 def _w1(a: tfr.Tensor, b: tfr.Tensor) -> tfr.Tensor:
@@ -44,10 +46,35 @@ def _rms_norm(x: tfr.Tensor) -> tfr.Tensor:
     return x / tfr.sqrt(tfr.mean(x * x, axis=1, keepdims=True) + 1e-5)
 
 
+def _gradient_of_layer_norm(x: tfr.Tensor) -> tfr.Tensor:
+    return tfr.grad(lambda x: tfr.sum(_layer_norm(x) ** 2))(x)
+
+
+def _attention(
+    q: tfr.Tensor, k: tfr.Tensor, v: tfr.Tensor, *, is_causal: bool = False
+) -> tfr.Tensor:
+    return tfr.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+
+
+def _times_vector(a: tfr.Tensor, b: tfr.Tensor) -> tfr.Tensor:
+    return a @ b[0]
+
+
+def _times_quantized(words: tfr.Tensor, scales: tfr.Tensor, x: tfr.Tensor) -> tfr.Tensor:
+    matrix = tfr.quantization.QuantizedTensor(words[:, :128], scales[:, :32], bits=4, group=32)
+    return matrix @ x[0]
+
+
+def _convolution(x: tfr.Tensor, weight: tfr.Tensor) -> tfr.Tensor:
+    return tfr.nn.functional.conv2d(x, weight[:, :, :3, :3], padding=1)
+
+
 TWO = ("float32", "float32")
 LONG = (512, 8192)  # rows for all threads of a group each
 # Of rows that are read once; the chunks that they are added up in meet two barriers each.
 LONGEST = (512, 16384)
+VERY_LONG = (64, 65536)  # which each pass reads again
+SQUARE, DECODED = (512, 512), (4096, 4096)
 SMALL, BLOCKS = (1000, 8, 8), (100, 100)  # matrices in one launch, and in several blocks of columns
 PROGRAMS = {
     "add": Program(lambda a, b: a + b, TWO, contiguous=True),
@@ -101,6 +128,32 @@ PROGRAMS = {
     "solve": Program(tfr.linalg.solve, TWO, shape=BLOCKS, barriers=8),
     "solve of small matrices": Program(tfr.linalg.solve, TWO, shape=SMALL, barriers=8),
     "qr": Program(lambda a: tfr.linalg.qr(a).Q, shape=BLOCKS, barriers=8),
+    "sum of very long rows": Program(lambda a: tfr.sum(a, axis=1), rows=True, shape=VERY_LONG),
+    "softmax of very long rows": Program(
+        lambda a: tfr.softmax(a, axis=1), rows=True, shape=VERY_LONG, barriers=6
+    ),
+    "layer norm of very long rows": Program(_layer_norm, rows=True, shape=VERY_LONG, barriers=8),
+    "gradient of a layer norm": Program(_gradient_of_layer_norm),
+    "attention": Program(_attention, (*TWO, "float32"), shape=(1, 8, 256, 64)),
+    "causal attention, float16": Program(
+        partial(_attention, is_causal=True), ("float16",) * 3, shape=(1, 8, 256, 64)
+    ),
+    "matmul, bfloat16": Program(lambda a, b: a @ b, ("bfloat16",) * 2, shape=(1024, 1024)),
+    "matmul, bfloat16, few results": Program(lambda a, b: a @ b, ("bfloat16",) * 2, shape=SQUARE),
+    "matmul, float16, transposed": Program(lambda a, b: a.mT @ b, ("float16",) * 2, shape=SQUARE),
+    "matmul, int8": Program(lambda a, b: a @ b, ("int8",) * 2, shape=SQUARE),
+    "matrix times vector": Program(_times_vector, TWO, rows=True, shape=DECODED),
+    "float16 matrix times vector": Program(_times_vector, ("float16", "float32"), shape=DECODED),
+    "int8 matrix times vector": Program(_times_vector, ("int8", "float32"), shape=DECODED),
+    "matrix of 4 bits times vector": Program(_times_quantized, ("uint32", *TWO), shape=(64, 1024)),
+    "convolution": Program(_convolution, TWO, shape=(64, 64, 28, 28)),
+    "largest eight": Program(lambda a: tfr.topk(a, 8), shape=VERY_LONG),
+    "fft": Program(tfr.fft.fft, ("complex64",), shape=(256, 1024), barriers=8),
+    "fft of long rows": Program(tfr.fft.fft, ("complex64",), shape=(16, 65536), barriers=8),
+    "fft of a prime length": Program(
+        tfr.fft.fft, ("complex64",), shape=(64, 1031), barriers=8, addresses=1
+    ),
+    "fft of real rows": Program(tfr.fft.rfft, shape=(256, 1000), barriers=8),
 }
 
 
@@ -114,5 +167,6 @@ def kernels_of(name: str) -> dict[str, str]:
         ]
         tfr.compute(*operands)
         before = set(texts)
-        tfr.compute(program.expression(*operands))
+        result = program.expression(*operands)
+        tfr.compute(*(result if isinstance(result, tuple) else (result,)))
     return {kernel: text for kernel, text in texts.items() if kernel not in before}

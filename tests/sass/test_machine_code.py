@@ -9,8 +9,14 @@ import pytest
 
 pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
 
-from tests.sass.machine_code import ARCHITECTURES, MachineCode, is_available, machine_code
-from tests.sass.predict import GPUS, in_flight, share_of_bandwidth
+from tests.sass.machine_code import (
+    ARCHITECTURES,
+    Instruction,
+    MachineCode,
+    is_available,
+    machine_code,
+)
+from tests.sass.predict import GPUS, in_flight, share_of_bandwidth, threads_at_once
 from tests.sass.programs import PROGRAMS, kernels_of
 
 needs_tools = pytest.mark.skipif(
@@ -27,7 +33,7 @@ def codes_of(name: str, architecture: str) -> list[MachineCode]:
     return [machine_code(kernel, text, architecture) for kernel, text in kernels.items()]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @needs_tools
 @pytest.mark.parametrize("architecture", LOOKED_AT)
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -41,7 +47,7 @@ def test_every_form(name: str, architecture: str) -> None:
     for code in codes:
         assert code.stack == code.local == code.spills == 0
         assert code.barriers <= program.barriers
-        assert code.wide_positions == 0
+        assert code.wide_positions <= program.addresses
         if program.contiguous:
             assert set(code.widths(stores=False)) == set(code.widths(stores=True)) == {128}
             assert in_flight(code, GPUS[architecture]) >= WHERE
@@ -56,6 +62,40 @@ def test_every_form(name: str, architecture: str) -> None:
         assert share_of_bandwidth(codes[0], GPUS[architecture]) >= program.share
     if program.once:  # two accesses of a thread to each operand, whatever passes there are
         assert codes[0].wide_reads == 2 * len(program.dtypes)
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("IADD3.X R14, R8, c[0x0][0x18c], RZ, PT, !PT", 1),
+        ("IMAD.X R5, R14, 0x1, R19, PT", 1),
+        ("IMAD.X R29, RZ, RZ, R17, P3", 0),
+        ("IADD3.X R11, RZ, c[0x0][0x164], RZ, P2, !PT", 0),
+        ("IADD3.X R21, PT, PT, RZ, UR5, RZ, P1, !PT", 0),
+        ("LEA.HI.X R3, R11, UR13, RZ, 0x1, P4", 0),
+        ("IADD3 R11, P2, R11, c[0x0][0x160], RZ", 0),
+    ],
+)
+def test_additions_of_64_bits_are_told_from_addresses_of_32_bit_positions(
+    text: str, counted: int
+) -> None:
+    name, _, operands = text.partition(" ")
+    only = (Instruction(0, name, operands),)
+    assert MachineCode(8, 0, 0, 0, only, ()).wide_positions == counted
+
+
+@needs_tools
+@pytest.mark.parametrize("architecture", LOOKED_AT)
+def test_products_of_half_precision_are_made_by_tensor_cores(architecture: str) -> None:
+    """All accumulators stay in registers, and the next elements are copied while these are multiplied."""
+    (code,) = codes_of("matmul, bfloat16", architecture)
+    multiplied = [one for one in code.instructions if one.op == "HMMA"]
+    assert len(multiplied) % 16 == 0  # four by four tiles of a warp
+    assert {one.name.partition(".F32")[0] for one in multiplied} == {"HMMA.16816"}
+    assert code.count("LDSM") <= len(multiplied)
+    assert code.count("LDGSTS") >= 4
+    assert code.barriers <= 3
+    assert threads_at_once(code, GPUS[architecture]) >= 512
 
 
 @needs_tools
