@@ -47,7 +47,8 @@ def _rms_norm(x: tfr.Tensor) -> tfr.Tensor:
 
 
 def _gradient_of_layer_norm(x: tfr.Tensor) -> tfr.Tensor:
-    return tfr.grad(lambda x: tfr.sum(_layer_norm(x) ** 2))(x)
+    result: tfr.Tensor = tfr.grad(lambda x: tfr.sum(_layer_norm(x) ** 2))(x)
+    return result
 
 
 def _attention(
