@@ -146,7 +146,6 @@ CALLS: dict[str, Call] = {
     "nanmax": lambda x, _: tfr.nanmax(tfr.where(x > 0, x, tfr.nan), axis=1),
     "nanmin": lambda x, _: tfr.nanmin(tfr.where(x > 0, x, tfr.nan), axis=0),
     "count_nonzero": lambda x, _: (tfr.count_nonzero(x), tfr.count_nonzero(x, axis=1)),
-    "interp": lambda x, _: tfr.interp(x, _positions(x, -3, 0, 2).astype(x.dtype), x[0, :3]),
     "vector_norm": lambda x, _: (
         tfr.linalg.vector_norm(x),
         tfr.linalg.vector_norm(x, axis=0, keepdims=True),
