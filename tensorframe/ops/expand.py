@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorframe import dtypes
@@ -14,6 +15,11 @@ from tensorframe.site import Site
 
 def expand(node: Node) -> Node:
     """Return the node's meaning, one level down: the result may hold rows that expand further."""
+    return node if node.op.expand is None else written_as(node, node.op.expand)
+
+
+def written_as(node: Node, meaning: Callable[..., Term]) -> Node:
+    """Return what `meaning` makes of the node's inputs and attributes, recorded where the node was."""
 
     def apply(op: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Node:
         nodes = tuple([_as_node(operand, operands, node.site) for operand in operands])
@@ -21,9 +27,7 @@ def expand(node: Node) -> Node:
             return record_map(op, nodes, node.device, node.site)
         return record(op, nodes, *attrs, device=node.device, site=node.site)
 
-    if node.op.expand is None:
-        return node
-    result = node.op.expand(*[Term(source, apply) for source in node.inputs], *node.attrs)
+    result = meaning(*[Term(source, apply) for source in node.inputs], *node.attrs)
     expanded: Node = result.node
     return expanded
 

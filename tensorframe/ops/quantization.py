@@ -188,12 +188,21 @@ def _joined_quantized_shape(shapes: tuple[Shape, ...], bits: int, group: int) ->
 
 
 def _joined(x: Term, *matrices: Term) -> Term:
+    if prod(x.shape[:-1]) == 1:  # a sum of products in one kernel, which reads matrices where they are
+        return call("matmul", x, _side_by_side(matrices).permuted((1, 0)), attrs=())
     products = [call("matmul", x, matrix.permuted((1, 0)), attrs=()) for matrix in matrices]
     return call("concat", *products, attrs=(len(x.shape) - 1,))
 
 
+def _side_by_side(matrices: Sequence[Term]) -> Term:
+    return call("concat", *matrices, attrs=(0,))
+
+
 def _joined_quantized(x: Term, *rest: Any) -> Term:
     *parts, bits, group = rest
+    if prod(x.shape[:-1]) <= FEW:
+        matrix = _side_by_side(parts[::2]), _side_by_side(parts[1::2])
+        return call("quantized_matmul", x, *matrix, attrs=(bits, group))
     products = [
         call("quantized_matmul", x, words, scales, attrs=(bits, group))
         for words, scales in zip(parts[::2], parts[1::2], strict=True)

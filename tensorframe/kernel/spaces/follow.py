@@ -168,7 +168,7 @@ def _unreduced_map(
     """Return the map of the operand of a reduction: the loops of the group's reductions run over `axes`.
 
     These are loops of their own, unless the result broadcasts back to loops of the same sizes: then a reduction and
-    what uses it take turns in the same loops, row by row.
+    what uses it take turns in the same loops, row by row. Rows for which it is the same have it computed for each.
     """
     kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
     positions = [result[axis] for axis in kept_axes] if keepdims else list(result)
@@ -189,7 +189,7 @@ def _unreduced_map(
     elif not space.reduced and [space.sizes[axis] for axis in others] == sizes:
         space.reduced, space.lengths = tuple(others), tuple(sizes)
     elif (
-        sorted(space.reduced) != others
+        not set(others).issuperset(space.reduced)
         or [space.sizes[axis] for axis in space.reduced] != sizes
         or space.lengths != tuple(sizes)
     ):

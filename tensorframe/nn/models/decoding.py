@@ -101,10 +101,11 @@ def look(
 def joined(x: Tensor, layers: Sequence[Linear], size: int) -> Tensor:
     """Return what several layers give for features (batch, length, n), as heads: (batch, length, heads, size).
 
-    For a few tokens that is one call, where the device computes such rows whole.
+    For a few tokens that is one call, where the device computes such rows whole, or in one kernel.
     """
     few = 0 < prod(x.shape[:-1]) <= FEW and x.dtype in NARROW | {float32}
-    is_one = few and history.get() is None and capabilities(x.device).whole
+    able = capabilities(x.device)
+    is_one = few and history.get() is None and (able.whole or able.compiles)
     products = _joined(x, layers) if is_one else None
     if products is None:
         return concat([_as_heads(layer(x), size) for layer in layers], axis=2)

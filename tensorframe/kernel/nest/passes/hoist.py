@@ -7,7 +7,7 @@ an inner loop, becomes a `Let` in the outermost block where all it needs is ther
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -162,8 +162,9 @@ class _Namer:
                 if operand in ready
             }
             wanted.update(root for root in inner if root in ready)
-            if isinstance(statement, ir.If):  # what it guards may not be there otherwise
-                wanted = {value for value in wanted if not self._buffers(value)}
+            if _chooses(statement):  # what a choice guards may not be there otherwise
+                always = frozenset(in_order(list(_unguarded(statement)), {}))
+                wanted = {value for value in wanted if value in always or not self._buffers(value)}
             # names are given for these and, again, for what they share
             order = in_order([value for value in order if value in wanted], names)
             uses = Counter(operand for value in order for operand in value.operands)
@@ -208,6 +209,21 @@ class _Namer:
                 chosen.append(value)
                 depth[value] = 0
         return chosen
+
+
+def _chooses(statement: ir.Statement) -> bool:
+    """Whether a statement is a choice, or a loop around one."""
+    if isinstance(statement, ir.Loop):
+        return any(map(_chooses, statement.body))
+    return isinstance(statement, ir.If)
+
+
+def _unguarded(statement: ir.Statement) -> Iterator[ir.Expr]:
+    """Yield the expressions that a loop or a choice evaluates whatever the choices in it are."""
+    yield from own_expressions(statement)
+    if isinstance(statement, ir.Loop):
+        for inner in statement.body:
+            yield from _unguarded(inner)
 
 
 def _uses(roots: Iterable[ir.Expr], order: Iterable[ir.Expr]) -> Counter[ir.Expr]:
