@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
+from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.dask.blocks import Restricted, restricted
 from tensorframe.backends.dask.grids import Span
+from tensorframe.backends.dask.pieces import pieces
 from tensorframe.backends.dask.windows import joined, shown, windows
 from tensorframe.backends.numpy.blas import one_thread
 from tensorframe.backends.numpy.creation import generate
@@ -91,8 +93,10 @@ def _one_by_one(region: Region, inputs: Sequence[Any], _: Sequence[Any]) -> list
     return [values[output] for output in region.outputs]
 
 
-def run_region(region: Region, inputs: Sequence[Any]) -> list[Any]:
-    """Return the outputs of a region for blocks and numbers."""
+def run_region(
+    region: Region, inputs: Sequence[Any], buffers: Sequence[Any] | None = None
+) -> list[Any]:
+    """Return the outputs of a region for blocks and numbers: in `buffers`, where kernels can write there."""
     if not region.ops:
         return [inputs[output] for output in region.outputs]
     if any(output < len(inputs) for output in region.outputs):
@@ -105,7 +109,8 @@ def run_region(region: Region, inputs: Sequence[Any]) -> list[Any]:
     with np.errstate(all="ignore"):
         if len(region.ops) > 1 and _has_product(region):
             return _product_and_rest(region, inputs)
-        return list(_compiled(region.key())(inputs, (None,) * len(region.outputs)))
+        free = buffers or (None,) * len(region.outputs)
+        return list(_compiled(region.key())(inputs, free))
 
 
 def _has_product(region: Region) -> bool:
@@ -203,11 +208,30 @@ class BlockCall:
             with config.override(threads=1), np.errstate(all="ignore"):
                 outputs = program(inputs, (None,) * len(made.region.outputs))
         else:
-            region, inputs = self.prepared(block, spans, parts)
             with by_one_thread(alone=False):
-                outputs = run_region(region, inputs)
+                outputs = self._run(block, spans, parts)
         results = [owned(result) for result in outputs]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _run(
+        self, block: Block, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any]
+    ) -> list[Any]:
+        """Return what a block is made of: as a whole or, in pieces, what reads one block of each operand there."""
+        cut = pieces(self.region, self.values[0], block, self._by_number(spans), parts)
+        if len(cut) == 1:
+            return run_region(*self.prepared(block, spans, parts))
+        results = [
+            host_pool.empty(extents(block), self.region.dtype_of(value)) for value in self.values
+        ]
+        ((first, _), *_) = block
+        for piece in cut:
+            ((low, high), *_) = piece
+            targets = [result[low - first : high - first] for result in results]
+            made = run_region(*self.prepared(piece, spans, parts), targets)
+            for own, target in zip(made, targets, strict=True):
+                if own is not target:
+                    target[...] = own
+        return results
 
     def _moved(
         self, inputs: Sequence[tuple[int, Block]], block: Block
@@ -237,13 +261,17 @@ class BlockCall:
         self, made: Restricted, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any]
     ) -> list[Any]:
         """Return the inputs of a region that makes a block."""
-        arrays = [number for number in range(len(self.region.inputs)) if number not in self.numbers]
-        given = windows(dict(zip(arrays, spans, strict=True)), made.inputs, iter(parts))
+        given = windows(self._by_number(spans), made.inputs, iter(parts))
         inputs = [
             shown(*given[number], needed) if number in given else self.numbers[number]
             for number, needed in made.inputs
         ]
         return [*inputs, *[counted(entry, interval) for entry, (interval,) in made.ranges]]
+
+    def _by_number(self, spans: tuple[tuple[Span, ...], ...]) -> dict[int, tuple[Span, ...]]:
+        """Return the spans of blocks by the numbers of the inputs that these are of."""
+        arrays = [number for number in range(len(self.region.inputs)) if number not in self.numbers]
+        return dict(zip(arrays, spans, strict=True))
 
 
 def counted(entry: RegionOp, interval: tuple[int, int]) -> Any:

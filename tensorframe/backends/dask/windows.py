@@ -33,15 +33,15 @@ def windows(
         origin = tuple([span.origin for span in own])
         needed = [block for place, block in inputs if place == number]
         if len(blocks) > 1 and needed:
-            blocks, origin = _cut(blocks, counts, origin, reduce(hull, needed))
+            blocks, counts, origin = _cut(blocks, counts, origin, reduce(hull, needed))
         given[number] = joined(iter(blocks), counts), origin
     return given
 
 
 def _cut(
     blocks: Sequence[Any], counts: Sequence[int], origin: Shape, needed: Block
-) -> tuple[list[Any], Shape]:
-    """Return what lies within `needed` of blocks in C order that begin at `origin`, and where that begins.
+) -> tuple[list[Any], tuple[int, ...], Shape]:
+    """Return what lies within `needed` of blocks in C order that begin at `origin`, its counts, and where it begins.
 
     A stencil takes a line of its neighbours: to join what they are in full would cost more than to compute.
     """
@@ -49,13 +49,19 @@ def _cut(
     for axis, (count, start, (low, high)) in enumerate(zip(counts, origin, needed, strict=True)):
         step = prod(counts[axis + 1 :])
         slices = []
-        for block in blocks[: count * step : step]:
+        for place, block in enumerate(blocks[: count * step : step]):
             size = block.shape[axis]
-            slices.append(slice(max(low - start, 0), max(min(high - start, size), 0)))
+            own = slice(max(low - start, 0), max(min(high - start, size), 0))
             start += size
-        axes.append(slices)
-    pieces = [block[index] for block, index in zip(blocks, product(*axes), strict=True)]
-    return pieces, tuple([max(low, own) for (low, _), own in zip(needed, origin, strict=True)])
+            if own.start < own.stop:
+                slices.append((place * step, own))
+        axes.append(slices or [(0, slice(0, 0))])
+    pieces = []
+    for chosen in product(*axes):
+        block = blocks[sum([place for place, _ in chosen])]
+        pieces.append(block[tuple([own for _, own in chosen])])
+    begins = tuple([max(low, own) for (low, _), own in zip(needed, origin, strict=True)])
+    return pieces, tuple([len(slices) for slices in axes]), begins
 
 
 def joined(blocks: Iterator[Any], grid: Sequence[int]) -> Any:
