@@ -43,6 +43,7 @@ class OpenClQueue(Queue):
         self._queue: Any = cl.CommandQueue(self._context, device)
         self.native = self._queue
         self._with_times: Any = None
+        self._latest: Any = None  # the event of what was enqueued last
         self._allocated: set[int] = set()
         self._total = int(device.global_mem_size)
         self._in_host_memory = bool(device.host_unified_memory)
@@ -78,7 +79,7 @@ class OpenClQueue(Queue):
             raise MemoryError(f"{nbytes} bytes: a buffer has {self.traits.max_block} at most")
         try:
             buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
-            cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, 1)
+            self._latest = cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, 1)
         except cl.Error as error:
             raise self._told(error) from error
         self._allocated.add(buffer.int_ptr)
@@ -105,6 +106,7 @@ class OpenClQueue(Queue):
 
     def borrow(self, buffer: Any, nbytes: int) -> Any:
         """Return the buffer itself; None if it is of another context."""
+        self._latest = None  # whoever made it may have given the queue something since
         return buffer if buffer.context == self._context else None
 
     def owns(self, buffer: Any) -> bool:
@@ -130,7 +132,7 @@ class OpenClQueue(Queue):
 
     def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
         """Copy bytes from one buffer to another one."""
-        cl.enqueue_copy(
+        self._latest = cl.enqueue_copy(
             self._queue, target, source, src_offset=start, dst_offset=offset, byte_count=nbytes
         )
 
@@ -189,6 +191,7 @@ class OpenClQueue(Queue):
             event = cl.enqueue_nd_range_kernel(self._queue, kernel, (groups * lanes,), (lanes,))
         except cl.Error as error:
             raise self._told(error) from error
+        self._latest = event
         if self.clocks:
             self.timed(event)
 
@@ -206,13 +209,17 @@ class OpenClQueue(Queue):
         return [int(event.profile.end - event.profile.start) for event in launches]
 
     def mark(self) -> Mark:
-        """Return an event."""
+        """Return the event of what was enqueued last: the queue is in order, so all before has happened by then.
+
+        A marker would be one more command, which drivers of processors wake up a thread for.
+        """
         try:
-            event = cl.enqueue_marker(self._queue)
+            if self._latest is None:
+                self._latest = cl.enqueue_marker(self._queue)
             self._queue.flush()
         except cl.Error as error:
             raise self._told(error) from error
-        return Event(event, self._told)
+        return Event(self._latest, self._told)
 
     def flush(self) -> None:
         """Have the device begin."""
@@ -228,7 +235,7 @@ class OpenClQueue(Queue):
     def close(self) -> None:
         """Release kernels, queue and context: drivers count who refers to them."""
         self._kernels.clear()
-        self._queue = self._with_times = self._context = self.native = None
+        self._queue = self._with_times = self._latest = self._context = self.native = None
 
     def _told(self, error: cl.Error) -> Exception:
         if error.code in _NO_MEMORY:
