@@ -19,10 +19,10 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.budget import Budget, OneBlock
 from tensorframe.backends.registry import backend_of
 from tensorframe.graph.device import Device
-from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell, tell_device_times
-from tensorframe.runtime.pace import paced
+from tensorframe.runtime.pace import Seconds, paced
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.under_way import Compute
 from tensorframe.schedule.plan import Plan, Step, StepKind
@@ -63,7 +63,8 @@ class Runner:
     `observers` are those of every run: of the first, when kernels may be compiled, others than of the rest. `alone` is
     the program of a plan that is one call of it with the leaves, once that has run; `is_new` before the first run.
     `needs` are the bytes that it takes of each memory, if these are enough to be looked at: see runtime/fitting.py.
-    `chunked` are devices whose results are settled at the end: see `settling.py`.
+    `chunked` are devices whose results are settled at the end: see `settling.py`. `seconds` are what a run took on
+    devices that work on their own: see `pace.py`.
     """
 
     actions: tuple[Action, ...]
@@ -76,6 +77,7 @@ class Runner:
     is_new: bool = True
     needs: tuple[Need, ...] = ()
     chunked: tuple[Device, ...] = ()
+    seconds: Seconds = field(default_factory=dict)
 
 
 def observed(
@@ -142,7 +144,7 @@ def shown(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
     """Count steps for whoever shows how far a run is, and let no device fall far behind in a long one."""
     with under_way(Compute(plan)) as compute:
         counted = compute.counted(actions)
-        yield from paced(counted, plan) if runner.waits and runner.long else counted
+        yield from paced(counted, plan, runner.seconds) if runner.waits and runner.long else counted
 
 
 class ListenerError(BaseException):

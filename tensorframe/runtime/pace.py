@@ -5,7 +5,8 @@ that all is done, and an interrupt would come back when it is. How much work is 
 long it took before: about a tenth of a second's, beside which a wait costs nothing.
 
 Drivers wait without hearing of an interrupt, so where the main thread waits for much work, another thread asks them. If
-that is interrupted, the device is not to be had until it has done what it was given, and then works as ever.
+that is interrupted, the device is not to be had until it has done what it was given, and then works as ever. A thread
+takes longer to start than many a kernel to run: the main thread waits by itself for plans that took little before.
 """
 
 from __future__ import annotations
@@ -13,19 +14,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from functools import partial
+from math import inf
 from time import perf_counter
 from typing import TypeVar
 
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
 from tensorframe.graph.device import Device
+from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime.under_way import effort
 from tensorframe.schedule.plan import Plan, StepKind
 
 Item = TypeVar("Item")
+# What a run of a plan took when it was waited for alone, by device.
+Seconds = dict[Device, float]
 
 _FIRST = float(1 << 26)  # bytes handed over before the first wait
 _SHORTEST, _LONGEST = 0.05, 0.2  # seconds between two waits
+_UNNOTICED = 0.05  # seconds that an interrupt may come late
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """One run of a plan: what earlier ones took, and whether devices were given all of it without a wait."""
+
+    seconds: Seconds
+    is_over: bool = False
+    is_split: bool = False
 
 
 class _Pace:
@@ -34,14 +49,22 @@ class _Pace:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._given = 0.0
+        self._expected = 0.0  # the seconds that it takes
+        self._run: _Run | None = None  # the latest of those that all of it is of
+        self._is_one = False
         self._most = _FIRST
         self._since = perf_counter()
 
-    def give(self, work: float, *, wait: bool = True) -> None:
-        """Note what the device was given; wait for it if that is enough."""
+    def give(self, work: float, run: _Run, *, wait: bool = True) -> None:
+        """Note what the device was given by a run; wait for it if that is enough."""
+        if not work:
+            return
         if not self._given:
             self._since = perf_counter()
         self._given += work
+        if self._run is not run:
+            self._is_one, self._run = self._run is None, run
+            self._expected += run.seconds.get(self._device, inf)
         if self._given < self._most or not wait:
             return
         self.catch_up()
@@ -55,12 +78,17 @@ class _Pace:
         """Wait until the device has done what it was given; at once if that is little."""
         if not self._given:
             return
-        self._given = 0.0
+        run, expected = self._run, self._expected
+        self._given, self._expected, self._run = 0.0, 0.0, None
+        if run is not None and not run.is_over:
+            run.is_split = True
         wait = partial(backend_of(self._device).synchronize, self._device)
-        if is_interrupted_here():
+        if expected >= _UNNOTICED and is_interrupted_here():
             run_interruptibly(wait)
         else:
             wait()
+        if run is not None and self._is_one and not run.is_split:
+            run.seconds[self._device] = perf_counter() - self._since
 
 
 # Whether who computes does not want to wait.
@@ -77,15 +105,20 @@ def catch_up(device: Device) -> None:
         pace.catch_up()
 
 
-def paced(steps: Iterable[Item], plan: Plan) -> Iterator[Item]:
-    """Yield what is given for each step of a plan, waiting for its device after it where there is much to do."""
+def paced(steps: Iterable[Item], plan: Plan, seconds: Seconds) -> Iterator[Item]:
+    """Yield what is given for each step of a plan, waiting for its device after it where there is much to do.
+
+    `seconds` are what the plan took before, which is measured here.
+    """
+    run = _Run(seconds)
     for item, step in zip(steps, plan.steps, strict=True):
         if step.kind is StepKind.TRANSFER:
             catch_up(plan.slots[step.inputs[0]].device)
         yield item
         pace = _pace_of(step.device)
         if pace is not None:
-            pace.give(effort(step), wait=not handing_over.get())
+            pace.give(effort(step), run, wait=not handing_over.get())
+    run.is_over = True
 
 
 def _pace_of(device: Device) -> _Pace | None:

@@ -1,11 +1,14 @@
 """Results that are handed over to a device: when they are there, and errors that come late, on one that fails late."""
 
+from math import inf
+
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import DeviceError, KernelError
 from tensorframe.graph.device import Device
+from tensorframe.runtime import pace, progress
 from tests.backends.devices import on_every_device
 from tests.backends.fakes import registered
 from tests.backends.late import LateBackend
@@ -120,6 +123,41 @@ def test_devices_hand_over_and_finish(device):
     assert z.is_ready
     assert y.item() == 999_000
     assert not (z * 2).is_ready
+
+
+@on_every_device
+def test_a_thread_waits_for_what_may_take_long_and_not_for_what_took_little(device, monkeypatch):
+    called = []
+    monkeypatch.setattr(pace, "run_interruptibly", lambda call: called.append(call()))
+    monkeypatch.setattr(pace, "_UNNOTICED", inf)
+    monkeypatch.setattr(progress, "_MUCH", 0)  # so that every plan may be long
+    x = tfr.asarray(np.arange(1200, dtype=np.float32), device=device).compute()
+    called.clear()
+    for _ in range(3):
+        (x * 2 + 3).compute()
+        assert len(called) == 1  # the first time
+    for _ in range(2):
+        (x * 2 + 3).compute(wait=False)  # known, with one that is not
+        (x * 3 - 4).compute(wait=False)
+        tfr.synchronize(device)
+    assert len(called) == 3  # two plans that were waited for together teach nothing of either
+    monkeypatch.setattr(pace, "_UNNOTICED", 0.0)
+    (x * 2 + 3).compute()
+    assert len(called) == 4
+
+
+def test_what_is_waited_for_in_parts_says_nothing_of_the_whole(queue, monkeypatch):
+    called = []
+    monkeypatch.setattr(pace, "run_interruptibly", lambda call: called.append(call()))
+    monkeypatch.setattr(pace, "_UNNOTICED", inf)
+    monkeypatch.setattr(pace, "_FIRST", 1.0)  # so that each step is waited for
+    monkeypatch.setattr(pace, "_SHORTEST", 0.0)
+    monkeypatch.setattr(progress, "_MUCH", 0)
+    x = operand(queue).compute()
+    called.clear()
+    for count in (1, 2, 3):
+        (x * 2 + 3).compute()
+        assert len(called) == count
 
 
 def test_the_hosts_memory_is_ready_when_calls_return():
