@@ -169,9 +169,11 @@ def _multiples(position: ir.Expr, index: ir.Index) -> tuple[ir.Expr, ...] | None
         row = ir.apply("floor_divide", index, length)
         rows, needed = {row: ir.argument("row")}, [length]
     for term in rest:
-        if index in in_order((substituted(term, rows),), ()):
+        factor = _factor(term)
+        # the number of a row alone is no multiple of anything: in windows of a vector rows begin everywhere
+        if index in in_order((substituted(term, rows), factor), ()):
             return None
-        needed.append(_factor(term))
+        needed.append(factor)
     return tuple(needed)
 
 

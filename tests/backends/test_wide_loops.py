@@ -139,6 +139,19 @@ def test_reductions_of_rows(device: str, expression: str, dtype: str) -> None:
         np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("length", [4, 8])
+def test_rows_that_begin_one_element_after_each_other(device: str, length: int) -> None:
+    """Windows of a vector: in a stack of them, too, the number of a row is what positions are made of."""
+    x = np.arange(40, dtype=np.float32) ** 2 % 89
+    moved = tfr.asarray(x, device=device).compute()
+    windows = np.lib.stride_tricks.sliding_window_view(x, length)
+    got = tfr.lib.stride_tricks.sliding_window_view(moved, length)
+    assert_close((got * 3).numpy(), windows * 3, ulp=0)
+    assert_close(
+        (got[:30].reshape(5, 6, length) + 1).numpy(), windows[:30].reshape(5, 6, length) + 1, ulp=0
+    )
+
+
 def test_what_only_some_elements_read_is_not_read_for_the_others(device: str) -> None:
     """The second of two pieces would be read far before its beginning, and the first beyond its end."""
     x = np.arange(64, dtype=np.float32)
