@@ -416,15 +416,18 @@ _CONSTANTS_KEPT = 1024
 
 
 def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
-    """Return the constant node of a Python number beside a tensor of dtype `like`."""
+    """Return the constant node of a Python number beside a tensor of dtype `like`, for operands alone.
+
+    Others have it too, whose plans know it by its value: a tensor of it could be computed, and would take it from them.
+    """
     if type(value) is TracedNumber:
-        return _new_constant(value, like, device)
+        return new_constant(value, like, device)
     # 0.0 == -0.0: of zeros, which may be parts of complex numbers, it takes the text to tell them apart
     named = str(value) if not value or type(value) is complex else value
     key = (type(value), named, like, device.number)
     node = _constants.get(key)
     if node is None:
-        node = _new_constant(value, like, device)
+        node = new_constant(value, like, device)
         if len(_constants) >= _CONSTANTS_KEPT:
             _constants.clear()
         # beside others its dtype may depend on the default one
@@ -433,7 +436,8 @@ def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
     return node
 
 
-def _new_constant(value: Any, like: DType | None, device: Device) -> Node:
+def new_constant(value: Any, like: DType | None, device: Device) -> Node:
+    """Return a constant node of a Python number beside a tensor of dtype `like` that nobody else has."""
     known = example(value)
     dtype = dtypes.of_scalar(known) if like is None else dtypes.weak(known, like)
     return constant(fitting(value, dtype), dtype, device, recording_site())

@@ -20,9 +20,9 @@ from tensorframe.frontend.dispatch import (
     call,
     handle_on,
     home_of,
+    new_constant,
     plain,
     recorded,
-    weak_constant,
 )
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -104,7 +104,7 @@ def weakly(values: Sequence[Any]) -> list[Tensor]:
         return [asarray(value) for value in values]
     like, device = dtypes.promote(*[node.dtype for node in known]), known[0].device
     return [
-        Tensor(node or weak_constant(value, like, device)) if tensor is None else tensor
+        Tensor(node or new_constant(value, like, device)) if tensor is None else tensor
         for value, tensor, node in zip(values, tensors, nodes, strict=True)
     ]
 

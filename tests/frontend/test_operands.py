@@ -182,3 +182,27 @@ def test_indices_in_arrays_lie_beside_the_tensor():
     for result in (tfr.take(x, index), tfr.take_along_axis(x, index, 0), x[index]):
         assert result.device == "numpy"
         assert result.tolist() == [2, 0]
+
+
+def set_to_2(x):
+    element = x[0]
+    element[...] = 2
+    return element
+
+
+COMPUTED = {
+    "an element that is set": set_to_2,
+    "elements that are compared": lambda x: tfr.setdiff1d(x, 2),
+    "divisors": lambda x: tfr.gcd(tfr.astype(x, "int32"), 2),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_a_number_that_was_computed_stays_a_number_elsewhere(name):
+    """Plans know a few by their value: `x**2` is `x * x` whether or not a tensor of 2 was computed before."""
+    x = tfr.asarray(np.linspace(0.1, 3, 7, dtype=np.float32))
+    for number in (2, 2.0):
+        assert "square" in str((x**number).explain())
+    COMPUTED[name](x).compute()
+    for number in (2, 2.0):
+        assert "square" in str((x**number).explain())

@@ -17,6 +17,7 @@ from tensorframe.frontend.dispatch import (
     as_node,
     device_of,
     handle_on,
+    new_constant,
     plain,
     weak_constant,
 )
@@ -325,7 +326,9 @@ def as_values(value: Any, target: Node) -> Node:
             known = value = bool(value)
         if dtypes.weak(known, target.dtype) != target.dtype:
             raise_unless_assignable(dtypes.of_scalar(known), target.dtype)
-        return weak_constant(value, target.dtype, target.device)
+        # what has one element may become the value itself, which is computed then
+        make = weak_constant if target.shape else new_constant
+        return make(value, target.dtype, target.device)
     node = as_node(value)
     raise_unless_assignable(node.dtype, target.dtype)
     if isinstance(value, SEQUENCES):
