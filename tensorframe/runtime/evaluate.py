@@ -34,7 +34,7 @@ from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.ready import run_ready
 from tensorframe.runtime.reuse import chosen
-from tensorframe.runtime.single import run_single
+from tensorframe.runtime.single import handle_of, run_single
 from tensorframe.runtime.small import run_small
 from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
@@ -129,6 +129,9 @@ def _alone(node: Node, array: Any) -> Any:
         or recordings
     ):
         return None
+    handle = handle_of(node, array)
+    if handle is not None:
+        return handle
     leaf = new_node(DATA, (), (), source.shape, source.dtype, node.device, None)
     leaf.storage = Storage(node.device, array, source.dtype, source.shape)
     copy = new_node(op, (leaf,), node.attrs, node.shape, node.dtype, node.device, node.site)

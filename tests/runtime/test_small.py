@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.graph.node import next_serial
 from tensorframe.runtime.events import Moment, listen
 
 
@@ -49,6 +50,29 @@ def test_what_is_costly_on_the_way_is_kept():
     total = tfr.sum(x)
     assert plans_run((x / total).compute) == 0
     assert total.is_computed
+
+
+@pytest.mark.parametrize("reduce", [tfr.sum, tfr.mean, tfr.prod], ids=lambda f: f.__name__)
+def test_sums_whose_call_is_known_are_calls_and_no_graphs(reduce):
+    def results():
+        x = tfr.asarray(np.linspace(0.5, 1.5, 24, dtype=np.float32).reshape(4, 6)).compute()
+        for _ in range(12):
+            x = x * 0.5 + reduce(x * x, axis=1, keepdims=True)
+        return x
+
+    alone = results()
+    alone.compute()
+    made = []
+    for _ in range(2):
+        again = results()
+        before = next_serial()
+        again.compute()
+        made.append(next_serial() - before - 1)
+    assert made == [0, 0]
+    with listen(lambda _: None):  # who looks on sees every plan
+        looked_at = results().numpy()
+    assert np.array_equal(again.numpy(), alone.numpy())
+    assert np.array_equal(again.numpy(), looked_at)
 
 
 @pytest.mark.parametrize("count", [50, 100, 2000])
