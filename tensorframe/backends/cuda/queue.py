@@ -19,7 +19,7 @@ from tensorframe.codegen.raw.c import print_raw
 from tensorframe.codegen.raw.failures import failure
 from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.words import parameters
-from tensorframe.dtypes import DType, bfloat16, float16, float64
+from tensorframe.dtypes import NARROW, float64
 from tensorframe.errors import DeviceError, KernelError
 from tensorframe.kernel.ir import WARP, Kernel
 from tensorframe.ops.raw_kernels import RawCall
@@ -32,8 +32,6 @@ _GROUPS_EACH = 32
 # Bytes that a group may have for its rows: 16,384 elements of float32, and what joins them. With more, too few groups
 # would run at once for memory to be busy.
 _ROWS = 72 << 10
-# What tensor cores multiply in tiles, with sums of float32.
-_HALVES: frozenset[DType] = frozenset({float16, bfloat16})
 
 # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _DYNAMIC_SHARED = 8
@@ -79,7 +77,8 @@ class CudaQueue(Queue):
             rows=min(shared, _ROWS),
             max_threads=int(facts["maxThreadsPerBlock"]),
             max_shared=declared,
-            tile_products=_HALVES if has_tiles else frozenset(),
+            # tensor cores multiply these, with sums of float32
+            tile_products=NARROW if has_tiles else frozenset(),
         )
 
     def allocate(self, nbytes: int) -> Any:
