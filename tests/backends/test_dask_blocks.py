@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -152,9 +153,14 @@ def test_all_of_a_plan_runs_once():
 def test_small_blocks_conform():
     """All dtypes, and more random programs, are in the nox session `dask`."""
     wanted = ("float32", "views", "program")
-    passed, failed = failures(SMALL, lambda name: any(word in name for word in wanted), 5)
+    # a third of the rows, by their names
+    passed, failed = failures(
+        SMALL,
+        lambda name: any(word in name for word in wanted) and crc32(name.encode()) % 3 == 0,
+        5,
+    )
     assert not failed
-    assert passed > 150
+    assert passed > 50
 
 
 class TestVariances:

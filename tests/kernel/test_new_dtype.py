@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def test_at_most_twelve_files_name_a_dtype(dtype):
     assert len(named) <= 12, named
 
 
+@cache
 def words(path):
     """All words of a module's code: names, and those of texts that are not documentation."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -1,5 +1,6 @@
 """The benchmark compares what is equal: in turns, after a look at the results, warmed up alike."""
 
+import gc
 import platform
 import weakref
 from time import sleep
@@ -27,6 +28,12 @@ from tests.benchmarks.workload import Case, Loop, Turns, Workload, Yardstick, by
 
 BRIEF = Effort(rounds=2, seconds=0, sample=0)
 HERE = [peer for peer in PEERS if peer.name in (OURS, REFERENCE)]
+
+
+@pytest.fixture(autouse=True)
+def _what_other_tests_left_stays_frozen(monkeypatch):
+    """The clock is for what the benchmark makes: in a process of many tests, each collection would take seconds."""
+    monkeypatch.setattr(gc, "unfreeze", lambda: None)
 
 
 def one_case(*yardsticks, **runs):
