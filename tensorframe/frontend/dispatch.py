@@ -416,10 +416,7 @@ _CONSTANTS_KEPT = 1024
 
 
 def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
-    """Return the constant node of a Python number beside a tensor of dtype `like`, for operands alone.
-
-    Others have it too, whose plans know it by its value: a tensor of it could be computed, and would take it from them.
-    """
+    """Return the constant node, shared by all, of a number beside a tensor of dtype `like`: no tensor may be of it."""
     if type(value) is TracedNumber:
         return new_constant(value, like, device)
     # 0.0 == -0.0: of zeros, which may be parts of complex numbers, it takes the text to tell them apart
@@ -437,7 +434,7 @@ def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
 
 
 def new_constant(value: Any, like: DType | None, device: Device) -> Node:
-    """Return a constant node of a Python number beside a tensor of dtype `like` that nobody else has."""
+    """Return a constant node beside a tensor of dtype `like` that nobody else has, so that it may be computed."""
     known = example(value)
     dtype = dtypes.of_scalar(known) if like is None else dtypes.weak(known, like)
     return constant(fitting(value, dtype), dtype, device, recording_site())

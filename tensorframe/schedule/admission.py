@@ -29,7 +29,7 @@ _SMALL_PART = 2
 _MOST_PLACES = 8
 # Ops for which a kernel has room before a reduction joins: the product of two tensors in views, cast to another dtype.
 _ROOM = 8
-# Elements of a row that every group of a device may reduce for itself, in memory that all of them read.
+# Elements, of all rows together, that every group of a device may reduce for itself: all of them read that memory.
 _LITTLE_ROW = 1 << 14
 # Nodes to look at for a reduction that a value of a row comes from.
 _LOOKAHEAD = 16

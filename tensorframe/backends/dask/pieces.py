@@ -20,13 +20,19 @@ from tensorframe.schedule.blocks import Block, Interval, extents
 
 # Bytes of a block from which to join what it reads takes longer than to call kernels a few times.
 _LARGE = 1 << 20
+# Blocks of which a process keeps what their lines need.
+_KEPT = 256
 # Pieces of a block at most: one in each of a few blocks of an operand, and the seams between them.
 _MOST = 9
 _KINDS = frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE})
 
 
 def pieces(
-    region: Region, value: int, block: Block, spans: Mapping[int, tuple[Span, ...]], parts: Any
+    region: Region,
+    value: int,
+    block: Block,
+    spans: Mapping[int, tuple[Span, ...]],
+    parts: Sequence[Any],
 ) -> list[Block]:
     """Return what a block is made of along its first axis; itself, where that would be no gain.
 
@@ -58,10 +64,10 @@ def _seams(origin: int, blocks: Sequence[Any], counts: Sequence[int], axis: int)
     """Return where blocks in C order, of which the first begins at `origin`, meet along an axis."""
     step = prod(counts[axis + 1 :])
     sizes = [part.shape[axis] for part in blocks[: counts[axis] * step : step]]
-    return [*accumulate(sizes[:-1], initial=origin)][1:]
+    return list(accumulate(sizes[:-1], initial=origin))[1:]
 
 
-@lru_cache(256)
+@lru_cache(_KEPT)
 def _windows(
     key: tuple[Any, ...], value: int, block: Block
 ) -> dict[int, dict[int, Interval]] | None:
