@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tensorframe.dtypes import BOOL, NARROW, promote, wide_of
+from tensorframe.dtypes import BOOL, NARROW, NUMERIC, promote, wide_of
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import converted, expanded, filled, permuted, reshaped, weakly
@@ -15,6 +15,9 @@ from tensorframe.ops.sparse import SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL
 
 if TYPE_CHECKING:
     from tensorframe.sparse.compressed import Compressed
+
+# what is computed in its own dtype
+_PLAIN = NUMERIC - NARROW
 
 
 def matrix_times(matrix: Compressed, other: Any) -> Tensor:
@@ -35,6 +38,8 @@ def _times(matrix: Compressed, other: Any, *, transposed: bool, flipped: bool = 
 
     `transposed` says that the compressed lines are the columns of what multiplies.
     """
+    if _is_plain(matrix, other, flipped=flipped):
+        return _recorded(matrix, matrix.data, other, transposed=transposed)
     x = _beside(matrix, other)
     _check(matrix, x, flipped=flipped)
     dtype = promote(matrix.dtype, x.dtype)
@@ -50,16 +55,41 @@ def _times(matrix: Compressed, other: Any, *, transposed: bool, flipped: bool = 
     return converted(_unstacked(matrix, total, x.shape), dtype)
 
 
+def _is_plain(matrix: Compressed, other: Any, *, flipped: bool) -> bool:
+    """Whether nothing has to be converted, stacked or refused before such a product is recorded.
+
+    What a large product has read has driven the interpreter's code and objects out of the nearer caches, so that
+    each line of what follows takes several times as long as in a loop over small ones.
+    """
+    if type(other) is not Tensor:
+        return False
+    x, data, shape = other.node, matrix.data.node, matrix.shape
+    return (
+        x.dtype is data.dtype
+        and x.dtype in _PLAIN
+        and len(shape) == 2
+        and 0 < len(x.shape) <= 2
+        and x.shape[0] == shape[0 if flipped else 1] != 0
+        and shape[0] != 0 != shape[1]
+        and x.shape[-1] != 0 != data.shape[0]
+    )
+
+
 def _product(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -> Tensor:
     """Return the product with a stack of matrices."""
-    lines, length = matrix.line_count, matrix.line_length
-    size = length if transposed else lines
+    size = matrix.line_length if transposed else matrix.line_count
     shape = (size,) if x.ndim == 1 else (*x.shape[:-2], size, x.shape[-1])
     if not prod(shape) or not x.size or not matrix.nnz:
         return filled(shape, 0, data.dtype, data.device)
+    return _recorded(matrix, data, x, transposed=transposed)
+
+
+def _recorded(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -> Tensor:
+    """Return the product of elements that are there."""
     operands = (data, matrix.indices, matrix.indptr, x)
     if transposed:
-        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=(length, matrix._is_checked))
+        attrs = (matrix.line_length, matrix._is_checked)
+        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=attrs)
     return call(SPARSE_MATMUL, *operands, attrs=(matrix._is_checked,))
 
 

@@ -182,9 +182,12 @@ class SparseTensor(ABC):
         An assignment to one of these tensors gives it another node, of which nothing is known.
         """
         known = self._others.get("checked")
-        return known is not None and all(
-            leaf.node is node for leaf, node in zip(self._leaves()[1:], known, strict=True)
-        )
+        if known is None:
+            return False
+        for leaf, node in zip(self._leaves()[1:], known, strict=True):  # noqa: SIM110 - asked for every product
+            if leaf.node is not node:
+                return False
+        return True
 
     def _known_as_checked(self, known: bool = True) -> Self:
         """Return this tensor, of whose integers it is known, or is not, that they are in order and within bounds."""

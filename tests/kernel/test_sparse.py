@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.forms import sparse as of_threads
+from tensorframe.kernel.forms import sparse_pieces as of_threads
 from tensorframe.kernel.forms.sparse import build_sparse as build_pieces
 from tensorframe.kernel.groups.algorithms.sparse import build_sparse as build_groups
 from tensorframe.kernel.groups.forms import Target
@@ -131,7 +131,7 @@ def of_a_million_elements(op, rows):
     ("op", "rows"),
     [
         *[(SPARSE_MATMUL, rows) for rows in (2_000, 10_000, 100_000)],
-        *[(TRANSPOSED_SPARSE_MATMUL, rows) for rows in (2_000, 10_000, 62_000)],
+        *[(TRANSPOSED_SPARSE_MATMUL, rows) for rows in (2_000, 10_000, 100_000)],
     ],
 )
 def test_a_million_elements_are_shared_by_two_threads(op, rows):
@@ -142,9 +142,39 @@ def test_a_million_elements_are_shared_by_two_threads(op, rows):
 
 
 def test_few_elements_for_each_of_a_result_make_no_second_result():
-    """Clearing another, and adding it up, takes a fifth of the time of ten elements for each of the result."""
-    (only,) = of_a_million_elements(TRANSPOSED_SPARSE_MATMUL, 100_000)
+    """Clearing another, and adding it up, takes a twentieth of the time of ten elements for each of the result."""
+    (only,) = of_a_million_elements(TRANSPOSED_SPARSE_MATMUL, 200_000)
     assert only.total == only.grain == 1
+
+
+@whether_checked
+@pytest.mark.parametrize("long", [0, 100], ids=["accumulators", "one after the other"])
+@pytest.mark.parametrize("length", [3, 4, 11, 16])
+def test_elements_are_taken_in_turns(monkeypatch, length, long, checked):
+    """Four in a turn, and the rest: rows of other lengths before and after, and their bits those of one order."""
+    monkeypatch.setattr(of_threads, "_LONG", long)
+    monkeypatch.setattr(of_threads, "_TURNS", 1)
+    rng = np.random.default_rng(length)
+    lengths = np.array([length, 0, 5, length + 1])
+    indptr = np.r_[0, lengths.cumsum()].astype(np.int32)
+    indices = rng.integers(0, 9, indptr[-1], np.int32)
+    data = rng.integers(-9, 10, indptr[-1]).astype(float)
+    dense = np.zeros((4, 9))
+    np.add.at(dense, (np.arange(4).repeat(lengths), indices), data)
+    for op, attrs, x, expected in (
+        (SPARSE_MATMUL, (checked,), np.arange(9.0), dense @ np.arange(9.0)),
+        (TRANSPOSED_SPARSE_MATMUL, (9, checked), np.arange(4.0), dense.T @ np.arange(4.0)),
+    ):
+        result, wrong = run(build_pieces, op, attrs, data, indices, indptr, x)
+        np.testing.assert_array_equal(result, expected)
+        assert not wrong
+
+
+@pytest.mark.parametrize("op", [SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL])
+@pytest.mark.parametrize(("rows", "lines"), [(10_000, 2), (500_000, 0)])
+def test_elements_and_columns_of_rows_with_several_are_prefetched(op, rows, lines):
+    (first, *_) = of_a_million_elements(op, rows)
+    assert str(first.kernel.body).count("Prefetch(") == lines
 
 
 @pytest.mark.parametrize("width", [2, 3, 4, 7, 8, 9, 16, 17, 31, 40])
@@ -156,3 +186,14 @@ def test_columns_of_transposed_products_are_added_once(width):
         )
         np.testing.assert_array_equal(result, DENSE.T @ x)
         assert not wrong
+
+
+def test_columns_that_nobody_reads_are_not_prefetched():
+    """A vector of one number everywhere is read in its only place."""
+    operation = RegionOp(SPARSE_MATMUL, (True,), (0, 1, 2, 3), (100,), np.dtype(float))
+    shapes = [(1000,), (1000,), (101,), (100,)]
+    dtypes = [np.dtype(own) for own in ("f8", "i4", "i4", "f8")]
+    region = Region(tuple(zip(shapes, dtypes, strict=True)), (operation,), (4,))
+    (launch,) = build_pieces(region, [(1,), (1,), (1,), (0,)]).launches
+    assert str(launch.kernel.body).count("Prefetch(") == 1
+    assert [buffer.name for buffer in launch.kernel.inputs] == ["x0", "x2", "x3"]

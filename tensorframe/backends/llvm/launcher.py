@@ -52,6 +52,8 @@ def launcher(
         "other": other,
         "fallback": fallback,
         "flag": partial(np.zeros, 1, bool),
+        "spare": host_pool.pool.spare,
+        "give_back": host_pool.pool.give_back,
     }
     lines = _taken(region, strides, names)
     lines += [
@@ -61,6 +63,8 @@ def launcher(
     lines += ["m0 = flag()"] if built.selects else []
     for index, launch in enumerate(built.launches):
         lines += _launched(index, launch, names)
+    lent = [index for index, (dtype, size, _) in enumerate(built.partials) if _is_lent(dtype, size)]
+    lines += [f"give_back(p{index})" for index in lent]
     lines += ["if m0[0]: return fallback(inputs, buffers)"] if built.selects else []
     outputs = [f"y{index}," for index in range(len(region.outputs))]
     lines.append(f"return ({' '.join(outputs)})")
@@ -97,6 +101,9 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
             f"if y{index} is None or y{index}.strides != made{index}: y{index} = new{index}()"
         )
     for index, (dtype, size, first) in enumerate(built.partials):
+        if _is_lent(dtype, size):
+            lines.append(f"p{index} = spare({size * dtype.itemsize})")
+            continue
         # only answers are looked at before they are there
         answers = dtype == bool_
         names[f"new_p{index}"] = (
@@ -104,6 +111,11 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
         )
         lines.append(f"p{index} = new_p{index}()")
     return lines
+
+
+def _is_lent(dtype: DType, size: int) -> bool:
+    """Whether partial results lie in scratch memory: the next product or sum takes it while it is in the cache."""
+    return dtype != bool_ and size * dtype.itemsize >= host_pool.SMALLEST
 
 
 def _launched(index: int, launch: Launch, names: dict[str, Any]) -> list[str]:

@@ -14,11 +14,17 @@ from tensorframe.machine import HOST
 
 def fetch(b: Builder, start: str, size: str) -> None:
     """Ask for so many bytes from an address on, line by line; what is no memory is passed over."""
-    b.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    if size.isdecimal() and int(size) <= HOST.line:  # those of an element or two
+        _fetch_line(b, start)
+        return
     start = b.opaque("ptr", start)
     with _each_line(b, "0", b.opaque("i64", size)) as position:
-        place = b.value(f"getelementptr i8, ptr {start}, i64 {position}")
-        b.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+        _fetch_line(b, b.value(f"getelementptr i8, ptr {start}, i64 {position}"))
+
+
+def _fetch_line(b: Builder, place: str) -> None:
+    b.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    b.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
 
 def stream(b: Builder, to: str, source: str, size: str) -> None:

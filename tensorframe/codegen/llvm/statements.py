@@ -69,6 +69,8 @@ class Statements:
             lines.stream(b, place, memory.pointer(statement.source, "0"), size)
 
     def _bytes(self, statement: ir.Allocate | ir.Prefetch | ir.StreamingStore, names: Names) -> str:
+        if isinstance(statement.count, ir.Literal):
+            return str(int(statement.count.value.real) * statement.buffer.dtype.itemsize)
         count = self._value(statement.count, names)
         return self._b.value(f"mul i64 {count}, {statement.buffer.dtype.itemsize}")
 
