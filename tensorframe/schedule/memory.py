@@ -9,6 +9,7 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.nest.stages import stages_of
 from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.kernel.spaces.expand import expanded
+from tensorframe.ops.indexing import SCATTER
 from tensorframe.schedule.plan import Plan, Step
 
 # Ops that read each element of their operands at a place that is known beforehand.
@@ -71,14 +72,15 @@ def may_overwrite(region: Region, index: int, operand: int) -> bool:
     """Whether output number `at` may be written over an operand of its shape and dtype, element by element.
 
     It may where every read of the operand is at the very position that is written, and nothing that is written later
-    is made of it, unless, in one pass, that is made of the output alone. A scatter by itself replaces elements of its
-    first operand.
+    is made of it, unless, in one pass, that is made of the output alone. A scatter by itself, or at the end, replaces
+    elements of its first operand.
     """
-    last = region.ops[-1]
-    if len(region.ops) == 1 and last.op.kind is Kind.SCATTER:
+    ops, last = region.ops, region.ops[-1]
+    if last.op.kind is Kind.SCATTER and (len(ops) == 1 or last.op is SCATTER):
         # values and indices are read while elements change
-        return last.inputs[0] == operand and last.inputs.count(operand) == 1
-    ops = region.ops
+        is_last = index == len(region.outputs) - 1
+        reads = [source for op in ops for source in op.inputs]
+        return is_last and last.inputs[0] == operand and reads.count(operand) == 1
     if ops[0].op.kind is Kind.CONTRACT:
         if operand in ops[0].inputs or any(op.op.kind is Kind.REDUCE for op in ops):
             return False  # parts of the result are written before all of it is read

@@ -14,6 +14,7 @@ from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Builder, Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.alike import merge_alike
+from tensorframe.schedule.assignments import merge_assignments
 from tensorframe.schedule.capture import Capture, is_leaf
 from tensorframe.schedule.chains import merge_chains
 from tensorframe.schedule.dots import sum_dots
@@ -125,6 +126,7 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
         return groups
     groups = merge_readers(groups, roots, capabilities)
     groups = store_for_others(groups, roots, capabilities)
+    groups = merge_assignments(groups, roots, capabilities)
     groups = merge_epilogues(groups, roots, capabilities)
     groups = merge_chains(groups, roots, capabilities)
     return merge_alike(groups, roots, capabilities)

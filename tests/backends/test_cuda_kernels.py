@@ -96,6 +96,18 @@ def test_kernels_of_many_operands_compile(texts):
     compile_all(texts, "sm_80")
 
 
+def test_assignments_compile_that_makers_of_values_do(architecture, texts):
+    x, y = [tfr.asarray(np.ones(shape, np.float32), device="cuda") for shape in ((9, 3), (2, 5))]
+    index = tfr.asarray(np.array([4, 1], np.int32), device="cuda")
+    tfr.compute(x, y, index)
+    texts.clear()
+    made = y * 2
+    x[index] = made[:, 1:4]
+    tfr.compute(x, made)
+    assert any(" later" in text for text in texts.values())
+    compile_all(texts, architecture)
+
+
 def instructions(texts, expression, *dtypes):
     """The instructions of PTX, with their types, that an expression of matrices becomes."""
     operands = [

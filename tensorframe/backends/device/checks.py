@@ -20,6 +20,7 @@ from tensorframe.errors import IndexingError
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.kernel.spaces.gather import GATHERS
+from tensorframe.ops.indexing import SCATTER
 
 # Bytes of an operand that indices are made of, up to which it is kept until the plan has run.
 _KEPT = 1 << 16
@@ -102,6 +103,8 @@ def index_sources(region: Region) -> frozenset[int]:
             wanted.update(op.inputs)
         elif op.op in GATHERS:
             wanted.update(op.inputs[1:])
+        elif op.op is SCATTER:
+            wanted.update(op.inputs[2:])
     return frozenset([value for value in wanted if value < len(region.inputs)])
 
 

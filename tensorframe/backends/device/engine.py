@@ -16,6 +16,7 @@ from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.budget import Budget
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
+from tensorframe.backends.device.assigning import AssigningProgram, assigns
 from tensorframe.backends.device.calls import CALLS, has_call
 from tensorframe.backends.device.clocks import Clock
 from tensorframe.backends.device.foreign import (
@@ -345,6 +346,8 @@ class KernelBackend(Backend):
         if joins_many(region) or pads_along_many_axes(region):
             new = partial(self._blank, region, device)
             return PiecesProgram(region, partial(self._kernels, device=device), new)
+        if assigns(region):
+            return AssigningProgram(region, partial(self._kernels, device=device))
         parts = split_outputs(region, self.open_device(device).queue.traits.max_buffers)
         if len(parts) > 1:
             return SplitProgram([self._kernels(part, device=device) for part in parts])

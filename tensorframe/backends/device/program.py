@@ -62,7 +62,7 @@ class DeviceProgram:
         return self.run(inputs)
 
     def run(self, inputs: Sequence[Any], into: DeviceArray | None = None) -> Sequence[Any]:
-        """Return the outputs for these inputs; the only one is written to the elements of `into` if that is given."""
+        """Return the outputs for these inputs; the last is written to the elements of `into` if that is given."""
         if self._pool.closed and self._reopen is not None:
             self._queue, self._pool = self._reopen()
             self._bound.clear()
@@ -240,9 +240,10 @@ class _Bound:
     ) -> tuple[list[DeviceArray], bool]:
         """Return the outputs, and whether an index was out of bounds, unless the mark of that is `shared`."""
         held = self._queue.traits.held
-        outputs = (
-            [made(pool, held, *layout) for layout in self._outputs] if into is None else [into]
-        )
+        new = self._outputs if into is None else self._outputs[:-1]
+        outputs = [made(pool, held, *layout) for layout in new]
+        if into is not None:
+            outputs.append(into)
         operands = self._operands(inputs, outputs)
         for index, (dtype, size) in enumerate(self._partials):
             operands[f"p{index}"] = _Operand(pool.block(size * held.get(dtype, dtype).itemsize))
