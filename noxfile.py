@@ -53,7 +53,7 @@ def lint(session: nox.Session) -> None:
 def typecheck(session: nox.Session) -> None:
     """Strict types, in the package and in the code that uses it."""
     prepare(session, "--editable", ".[dev]")
-    python(session, "-m", "mypy")
+    python(session, "-m", "mypy", "--num-workers=auto")
 
 
 @nox.session

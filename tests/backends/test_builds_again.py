@@ -25,6 +25,7 @@ WORK = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("device", ["llvm", *FOUND])
 def test_a_kernel_is_built_again_beside_the_first(monkeypatch, device, work):

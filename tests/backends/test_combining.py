@@ -43,6 +43,7 @@ def added(device, x, key, values):
     return tfr.index_add(*on(device, x), tuple(moved), *on(device, values)).numpy()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("dtype", "name"),
     [(dtype, name) for dtype in REAL for name in NAMES] + [("complex64", "sum")],

@@ -40,6 +40,7 @@ def gpu(monkeypatch):
         yield found
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", CASES)
 def test_every_form(gpu, name):
     one = CASES[name]
@@ -52,7 +53,7 @@ def test_every_form(gpu, name):
         assert_close(value.numpy(), expected, ulp=one.ulp)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "int64", "uint32"])
 def test_rows_with_what_the_dialect_spells_its_own_way(gpu, dtype, part):

@@ -166,7 +166,7 @@ def test_small_blocks_conform():
 class TestVariances:
     """Tasks leave moments in float64, which are joined: NumPy's variance in float64 is the measure."""
 
-    @pytest.mark.sweep(3)
+    @pytest.mark.sweep(6)
     @pytest.mark.parametrize("chunks", [(7, 60), (13, 11), (40, 7)], ids=str)
     @pytest.mark.parametrize("axis", [None, 0, 1], ids=str)
     @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16", "complex64"])

@@ -62,7 +62,7 @@ def check(device, x, y, found=None):
         np.testing.assert_array_equal(result.numpy(), np.matmul(x, y))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(device, dtype):
     if not holds(device, dtype):
@@ -70,6 +70,7 @@ def test_every_dtype(device, dtype):
     check(device, some((2, 37, 41), dtype), some((41, 23), dtype, seed=1))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("left", "right"), SHAPES)
 def test_every_shape(device, left, right):
     check(device, some(left, "float32"), some(right, "float32", seed=1))

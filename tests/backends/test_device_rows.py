@@ -82,7 +82,7 @@ def units(op, dtype):
 REAL = sorted(dtypes.BOOL | dtypes.INTEGER | dtypes.FLOAT, key=str)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("dtype", REAL, ids=str)
 @pytest.mark.parametrize("device", DEVICES)

@@ -22,7 +22,7 @@ def test_rows_of_every_length(device, shape, axis):
     assert np.all(np.abs(found.numpy() - exact) <= (count + 1) * 2.0**-24 * magnitudes)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "dtype", ["int8", "uint16", "int32", "uint64", "float16", "float64", "complex64"]
 )

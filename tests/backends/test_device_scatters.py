@@ -46,6 +46,7 @@ def test_every_dtype(device, dtype):
     check(device, some((4,), dtype), (np.array(2, "int32"),), values[0, 0])
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", DTYPES[1:9])
 def test_indices_of_every_dtype(device, dtype):
     if not holds(device, dtype):

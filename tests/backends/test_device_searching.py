@@ -21,6 +21,7 @@ def check(device, vector, values, side):
     np.testing.assert_array_equal(found.numpy(), np.searchsorted(vector, values, side=side))
 
 
+@pytest.mark.sweep(3)
 @on_devices_with_places
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32", "float64"])

@@ -47,7 +47,7 @@ def check(device, x, axis, *, descending=False, tensor=None):
     np.testing.assert_array_equal(elements.numpy(), np.take_along_axis(x, expected, axis))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", ["bool", *INTEGERS, "float16", "float32", "float64"])
 def test_every_dtype(device, dtype):
     if not holds(device, dtype):
@@ -55,6 +55,7 @@ def test_every_dtype(device, dtype):
     check(device, some((2, 50), dtype), 1, descending=dtype in ("int8", "uint32", "float32"))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("shape", "axis"), [((1,), 0), ((0, 3), 1), ((3000,), 0), ((5000, 2), 0), ((4, 5, 6), 1)]
 )

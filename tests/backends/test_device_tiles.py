@@ -9,6 +9,7 @@ from tests.backends.devices import holds, on_every_device, some
 pytestmark = on_every_device
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex64"])
 def test_a_transposed_operand(device, dtype):
     if not holds(device, dtype):

@@ -119,7 +119,7 @@ def test_small_complex_results_have_the_bits_of_kernels(name):
 REDUCTIONS = ["sum", "prod", "max", "min", "mean", "var", "std", "logsumexp"]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("name", [*REDUCTIONS, "softmax", "cumulative_sum", "cumulative_prod"])
 def test_small_reductions_have_the_bits_of_kernels(name, dtype):

@@ -89,7 +89,7 @@ def differ(one, other):
     return (bits[0] != bits[1]) & ~((one != one) & (other != other))
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(
     ("op", "dtype"),
     CASES,
@@ -109,7 +109,7 @@ def test_rows_are_as_exact_as_they_say(op, dtype):
         assert found.any() != exact, [operand[found][:3] for operand in operands]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(
     ("op", "dtype"),
     [(op, dtype) for op, dtype in CASES if dtype in FLOAT and not op.conditions],
@@ -146,6 +146,7 @@ def test_formulas_that_numpy_evaluates_are_derived_once(monkeypatch):
     assert len(derived) == 2
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("source", BY_NAME.values(), ids=lambda one: one.name)
 def test_casts_are_exact_but_to_integers(source):
     cast = find("cast")

@@ -76,13 +76,14 @@ def check(layout, dtype):
     assert x.tobytes() == before
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_of_every_kind_of_element(layout, dtype):
     check(layout, dtype)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_where_loops_are_cut_up(layout):
     with small_blocks():

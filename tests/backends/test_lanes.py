@@ -129,6 +129,7 @@ def test_complex_numbers():
             assert same(tfr.sum(layout, axis=axis), lane_sum(x, (axis,)))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("shape", "axes"),
     [

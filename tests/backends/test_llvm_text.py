@@ -66,6 +66,7 @@ GIVES = {"dot4": "int32"}
 ARITY |= {"logical_not": 1, "bitwise_invert": 1, "fma": 3, "where": 3}
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [

@@ -23,6 +23,7 @@ def normals(shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("shape", "axis"), [((LONG,), 0), ((2, LONG), 1), ((LONG, 3), 0)])
 def test_long_sums_are_within_1e_5(device, shape, axis):

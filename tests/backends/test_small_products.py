@@ -44,7 +44,7 @@ def operands(device: str, dtype: str, sizes: tuple[int, int, int]) -> tuple[np.n
     return numbers((rows, terms), dtype), numbers((columns, terms), dtype, seed=1)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("device", [*HOSTS, *FOUND])
 @pytest.mark.parametrize("dtype", SMALL)
 def test_every_layout_and_size_gives_the_exact_product(device: str, dtype: str) -> None:
@@ -59,6 +59,7 @@ def test_every_layout_and_size_gives_the_exact_product(device: str, dtype: str) 
         np.testing.assert_array_equal((left @ rows).numpy(), expected)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", [*HOSTS, *FOUND])
 @pytest.mark.parametrize("dtype", SMALL)
 def test_a_wider_result_takes_no_copy_of_a_factor(device: str, dtype: str) -> None:

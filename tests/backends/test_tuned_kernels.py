@@ -81,7 +81,7 @@ def asked_of(tunings, compute):
     return asked, result
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @on_every_device
 @pytest.mark.parametrize("case", CASES)
 def test_every_way_gives_the_same_bits(device, tunings, case):

@@ -39,7 +39,7 @@ def backend():
     return backend_of(Device(DEVICE))
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("op", "dtype"), CASES)
 @pytest.mark.parametrize("device", DEVICES)

@@ -51,6 +51,7 @@ def test_every_end_and_beginning(device: str, size: int, start: int) -> None:
     assert_close(shifted.numpy(), x[start:] * np.float32(3) + np.float32(1), ulp=0)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "int64", "bool"])
 def test_every_size_of_element(device: str, dtype: str) -> None:
     values = np.arange(37) % 5
@@ -70,6 +71,7 @@ def test_several_sizes_at_once(device: str) -> None:
     assert (moved > 4).tolist() == (x > 4).tolist()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("length", [4, 8, 7, 12])
 @pytest.mark.parametrize(
     "expression",
@@ -101,6 +103,7 @@ def test_rows(device: str, expression: str, length: int) -> None:
     )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize(
     "expression",

@@ -29,7 +29,7 @@ DEVICES = [
 FEW = [list(reductions())[-6], list(scans())[1], list(random_numbers())[4]]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", ENGINES)
 @pytest.mark.parametrize("program", CHOSEN, ids=lambda one: one.name)
 def test_bits_depend_on_the_program_alone(program, device):
@@ -43,7 +43,7 @@ def test_bits_depend_on_the_program_alone_on_devices(program, device):
     assert list(violations(program, device)) == []
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("form", range(len(FORMS)))
 def test_sums_depend_on_their_lengths_alone_on_devices(form, device):

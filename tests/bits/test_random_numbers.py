@@ -27,7 +27,7 @@ def drawn(name: str, device: str) -> list[tfr.Tensor]:
     return [DRAWS[name](count, key=key, device=device) for count in COUNTS for key in KEYS]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", DRAWS)
 def test_devices_draw_the_same_bits(name, device):

@@ -19,6 +19,7 @@ from tests.frontend.elementwise_cases import (
 )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_is_its_formula_on_every_device(name, device):

@@ -153,6 +153,7 @@ def test_several_results_are_one_call_in_the_kernel(monkeypatch, tmp_path):
     np.testing.assert_array_equal(last.numpy().imag, steps.numpy())
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", HOSTS)
 @pytest.mark.parametrize(
     "dtype", ["bool", "int8", "uint16", "int64", "float16", "bfloat16", "float32", "float64"]

@@ -64,6 +64,7 @@ def agrees(seed):
     return True
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("start", range(20_000, 20_600, CHUNK))
 def test_random_programs(start):
     # one engine, so that results are equal to the last bit

@@ -42,7 +42,7 @@ def expected(counter, size, every, width, first=0):
     ).reshape(size, width)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("every", "width"), SHARES)
 @pytest.mark.parametrize("shape", [(), (13,), (3, 5)])
@@ -56,7 +56,7 @@ def test_words_are_those_of_the_paper(engine, every, width, shape):
             np.testing.assert_array_equal(one, column.reshape(shape))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("every", "width"), SHARES)
 def test_any_part_of_a_draw_has_the_words_of_the_whole(engine, every, width):
@@ -181,6 +181,7 @@ def test_other_keys_counters_and_sizes_need_no_other_kernel():
     assert tfr.cache.info().compilations == compilations
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("every", "width"), SHARES)
 def test_draws_of_more_than_two_to_the_32_elements(engine, every, width):

@@ -45,7 +45,7 @@ def check(device, x, key, values):
     np.testing.assert_array_equal(tensor.numpy(), x)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(device, dtype):
     if not holds(device, dtype):
@@ -54,7 +54,7 @@ def test_every_dtype(device, dtype):
     check(device, some((4,), dtype), (np.array(2, "int32"),), some((), dtype, seed=1))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "key",
     [

@@ -151,7 +151,7 @@ def test_every_public_function_is_called():
     assert len(BY_NUMPY) > 100
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("function", CALLS_OF)
 @pytest.mark.parametrize("small_size", [4096, 0], ids=["op by op", "planned"])
 def test_results_are_values(function, small_size):
@@ -174,7 +174,7 @@ def test_results_of_numpys_functions_are_values(function):
         check_operands(call, tensors(), np)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("function", CALLS_OF)
 def test_arrays_may_change_after_a_call(function):
     for call in CALLS_OF[function]:
@@ -218,6 +218,7 @@ def test_arrays_beside_tensors_may_change_after_a_call(call):
         assert_same(pending, wanted)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("device", HELD)
 @pytest.mark.parametrize("call", listed(ON_EVERY_DEVICE))
 def test_results_are_values_on_every_device(call, device):

@@ -24,6 +24,7 @@ def test_by_plans(start):
             check(seed)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", ["llvm", "opencl", "wgpu"])
 def test_on_devices(device):
     if device not in tfr.backends.available():

@@ -81,6 +81,7 @@ ELEMENTWISE = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
 def test_elementwise(op):
     check(lambda *args: apply(op, *args), *operands(op))

@@ -51,7 +51,7 @@ def _store_rounded_otherwise(tensor: tfr.Tensor) -> None:
     tensor.node.settle(moved.compute().node.storage)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", SELECTIONS)
 def test_gradients_are_those_of_results_that_are_not_stored(name, device):

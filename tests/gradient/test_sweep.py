@@ -26,6 +26,7 @@ REFUSED = {
 SOME, FEW = 16, 50
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", PRECISION)
 def test_every_rule(dtype):
     assert {case.name for case in all_cases() if not check(case, dtype)} == REFUSED

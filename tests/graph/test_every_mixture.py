@@ -17,6 +17,7 @@ MIXTURES = [mixture for count in (2, 3) for mixture in combinations(PRESENT, cou
 SEEDS = 3
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("mixture", MIXTURES, ids="-".join)
 def test_random_programs(mixture):
     first = 50_000 + SEEDS * MIXTURES.index(mixture)

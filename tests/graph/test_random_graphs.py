@@ -12,7 +12,7 @@ ALONE = range(3000, 4500, CHUNK)
 VERIFIED = range(4500, 5000, CHUNK)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("start", PLANNED)
 def test_fused_programs_agree_with_numpy(start):
     for seed in range(start, start + CHUNK):

@@ -114,7 +114,7 @@ def parts(number):
     return number.real, number.imag
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("formula", "function", "bound"), CASES)
 def test_errors_are_a_few_units_of_the_magnitude(formula, function, bound, dtype):

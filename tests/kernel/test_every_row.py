@@ -155,6 +155,7 @@ def beside_one(op, result):
     return steps * float(ml_dtypes.finfo(result).eps) if steps else 0.0
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("op", "dtype"), CASES)
 def test_kernels_compute_what_numpy_computes(op, dtype):

@@ -62,7 +62,7 @@ SHAPES: list[tuple[Shape, int]] = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("producer", PRODUCERS)
 def test_a_costly_producer_is_computed_once_in_long_loops_by_many_threads(producer, consumer):

@@ -24,6 +24,7 @@ def planned():
         yield
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_every_form(name, lanes):

@@ -63,6 +63,7 @@ def with_reads(monkeypatch, function, x, *, rows):
 
 
 # several rows of a group, one, and rows of two chunks and a piece
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("length", [8, 15, 37])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_each_element_is_read_once(name, length, monkeypatch):

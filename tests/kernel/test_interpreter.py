@@ -66,6 +66,7 @@ def test_a_name_is_the_name_of_one_thing(name):
         assert len(set().union(*names.values())) == sum(map(len, names.values())), names
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CASES)
 def test_interpreted_compiled_and_numpy_agree(name):
     one = CASES[name]
@@ -95,6 +96,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(name, monkeypatch):
     assert bits[0] == bits[1] == bits[2]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CASES)
 def test_other_lengths_have_the_same_text(name):
     one = CASES[name]

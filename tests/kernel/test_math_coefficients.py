@@ -41,6 +41,7 @@ def committed(name, piece):
     return found[::-1]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "piece"), CASES)
 def test_coefficients_follow_from_those_before_them(name, piece):
     """A few of each: the program itself derives all of them, which takes its time."""

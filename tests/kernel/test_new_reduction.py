@@ -79,7 +79,7 @@ def reduction(request, monkeypatch):
     return row, expected, dtype
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_row_is_all_that_a_reduction_takes(reduction, shape, device):

@@ -120,6 +120,7 @@ def test_threads_do_not_matter(everything_is_large):
     assert all(np.array_equal(found[0], one) for one in found[1:])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("columns", [32, 77, 300])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_rows_that_need_several_passes(everything_is_large, columns, dtype):

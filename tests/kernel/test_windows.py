@@ -39,6 +39,7 @@ def region(x, weight, *attrs):
     return Region(inputs, (RegionOp(CONVOLUTION, attrs, (0, 1), shape, x.dtype),), (2,))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", CASES)
 def test_every_kind_of_window(name, monkeypatch):
     shape, weights, *attrs = CASES[name]

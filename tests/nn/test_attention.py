@@ -59,6 +59,7 @@ def given(options: dict[str, Any], device: str, dtype: str) -> dict[str, Any]:
     return options | {"attn_mask": tfr.asarray(own, device=device)}
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_attention_is_its_formula(name: str, device: str) -> None:
@@ -81,6 +82,7 @@ def scores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(grid, "_CHAINED", 16)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.usefixtures("scores")
 @pytest.mark.parametrize("name", OPTIONS)
 def test_gradients_are_differences(name: str) -> None:

@@ -54,6 +54,7 @@ def check_values(name, device, dtype, rtol):
         np.testing.assert_allclose(own.numpy().astype(one.dtype), one, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.sweep(2)
 @ALL
 @pytest.mark.parametrize("device", ["numpy", "llvm"])
 def test_values(name, device):
@@ -66,7 +67,7 @@ def test_values_in_other_dtypes(name, dtype):
     check_values(name, "cpu", np.dtype(dtype), 2e-5 if dtype == "float32" else 2e-2)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @ALL
 @on_every_device
 def test_values_on_devices(name, device):

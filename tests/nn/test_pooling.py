@@ -107,6 +107,7 @@ def test_what_flows_back_from_means_is_never_an_array_of_windows(size, step):
     assert plan.bytes_written <= 5 * x.nbytes
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", ["numpy", "llvm", *FOUND])
 @pytest.mark.parametrize(("size", "step", "dilation"), [(2, 2, 1), (3, 2, 1), (2, 1, 2), (9, 1, 1)])
 def test_what_flows_to_the_largest_is_added_up(size, step, dilation, device):

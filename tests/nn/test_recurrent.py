@@ -94,7 +94,7 @@ def test_layers_are_their_formulas(kind: str, layers: int, directions: int) -> N
     )
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_device_goes_through_time(kind: str, device: str) -> None:

@@ -24,6 +24,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_pairs_are_turned(name: str, device: str) -> None:

@@ -199,6 +199,7 @@ def test_a_computed_tensor_and_a_number_are_pictures():
     assert [box.title for box in tfr.asarray(2.5).visualize().diagram.boxes][-1] == "result"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("collapse", [None, True, False])
 def test_a_plan_of_500_ops_has_every_op_once(name, collapse):

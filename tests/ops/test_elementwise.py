@@ -44,6 +44,7 @@ def test_every_row_is_whole(op):
     assert ">>> " in function.__doc__
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("op", "dtype"), CASES)
 def test_shape_and_dtype_are_known_before_anything_computes(op, dtype):
     operands = [tfr.ones(shape, dtype=dtype) for shape in ((2, 1), (3,), (1,))[: op.arity]]
@@ -57,6 +58,7 @@ def test_shape_and_dtype_are_known_before_anything_computes(op, dtype):
     assert (computed.shape, computed.dtype) == (result.shape, result.dtype)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("op", "dtype"), CASES)
 def test_single_elements_have_the_dtype_too(op, dtype):
     operands = [tfr.asarray(1, dtype=dtype) for _ in range(op.arity)]
@@ -86,6 +88,7 @@ TOLD = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("op", "dtype", "point", "value"), TOLD)
 def test_values_at_telling_points_are_exact(op, dtype, point, value):
     points = point if isinstance(point, tuple) else (point,)
@@ -172,6 +175,7 @@ def test_results_are_close_to_exact_ones(name, dtype):
     assert_close(result, expected, ulp=bound)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", [tfr.float32, tfr.float64], ids=name_of)
 @pytest.mark.parametrize(
     ("name", "low", "high"),

@@ -49,6 +49,7 @@ def shift(device, dtype="float32", **changes):
 # --- operands
 
 
+@pytest.mark.sweep(3)
 @on_devices
 @pytest.mark.parametrize(
     "dtype", ["int32", "uint32", "float32", "float64", "int64", "uint64", "int8", "uint16"]

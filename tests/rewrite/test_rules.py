@@ -104,6 +104,7 @@ def test_an_integer_arange_is_narrowed_to_what_is_shown() -> None:
     assert tfr.arange(10_000_000)[5:10].tolist() == [5, 6, 7, 8, 9]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", ["cpu", "numpy", "llvm", *FOUND])
 @pytest.mark.parametrize("key", [slice(5, 10), slice(None, None, 1_234_567), slice(40, 3, -9)])
 def test_a_floating_arange_is_narrowed_and_rounds_as_the_whole_does(

@@ -94,6 +94,7 @@ SEVERAL = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("row", SEVERAL, ids=str)
 def test_an_op_of_several_calls_gets_a_kernel_with_the_same_bits(row, monkeypatch):
     dtype = np.dtype(np.float32)

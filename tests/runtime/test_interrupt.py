@@ -226,6 +226,7 @@ print(np.isfinite(small.numpy()).all(), small.is_computed, flush=True)
 PATIENCE = 60.0
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("work", ["steps", "kernel", "product", "library"])
 @pytest.mark.parametrize("device", ["numpy", "llvm", "cpu"])
 def test_control_comes_back_in_the_middle_of_anything(device, work):

@@ -317,7 +317,7 @@ def program(choose: random.Random) -> Callable[[], list[float]]:
     return run
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("seed", range(12))
 def test_programs_give_the_same_with_less_work(seed):
     run = program(random.Random(seed))

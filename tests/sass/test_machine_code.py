@@ -33,7 +33,7 @@ def codes_of(name: str, architecture: str) -> list[MachineCode]:
     return [machine_code(kernel, text, architecture) for kernel, text in kernels.items()]
 
 
-@pytest.mark.sweep(11)
+@pytest.mark.sweep(22)
 @needs_tools
 @pytest.mark.parametrize("architecture", LOOKED_AT)
 @pytest.mark.parametrize("name", PROGRAMS)

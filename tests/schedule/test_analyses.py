@@ -50,6 +50,7 @@ def analyses(monkeypatch):
     return regions
 
 
+@pytest.mark.sweep(3)
 @with_kernels
 @pytest.mark.parametrize("name", FUSED)
 def test_what_fusion_made_is_never_analysed_again(name, device, analyses):

@@ -156,6 +156,7 @@ CHAINS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.usefixtures("several_blocks")
 @pytest.mark.parametrize("device", CHAINING)
 @pytest.mark.parametrize("name", CHAINS)

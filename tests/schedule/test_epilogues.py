@@ -87,6 +87,7 @@ EPILOGUES: dict[str, Function] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.usefixtures("several_blocks")
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", EPILOGUES)

@@ -42,6 +42,7 @@ def values():
     return np.random.default_rng(0).integers(-9, 10, SHAPE).astype(np.float32)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_what_is_made_of_a_large_array_in_memory_has_numpys_values(device, values, name):
     with tfr.use_backend(device):

@@ -9,6 +9,7 @@ from tests.streaming.programs import OBJECTS, Outcome, peaks_of, run
 SEEDS = [*range(30), 943]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bits_and_memory_of_a_random_program(seed, tmp_path):
     outcome = run(seed, tmp_path)

@@ -84,6 +84,7 @@ WAYS = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_stream_begins_anywhere(source, way, tmp_path, streamed):
@@ -139,6 +140,7 @@ def into_array(_):
     return np.zeros(SHAPE, "f4")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("cut", [0, 1])
 @pytest.mark.parametrize("sink", [into_hdf5, into_zarr, into_memmap, into_array])
 def test_a_stream_ends_in_any_object(sink, cut, tmp_path, streamed):

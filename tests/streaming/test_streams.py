@@ -86,7 +86,7 @@ CASES = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("case", CASES)
 def test_bits_are_those_of_a_run_in_memory(case, tmp_path):
     make, values, passes = CASES[case]

@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from tests.stress.scale import on_each_device, on_some_devices, program, scale
+from tests.stress.scale import on_some_devices, program, scale
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no timer signals on Windows")
-@on_each_device
+@on_some_devices("cpu", "opencl")
 def test_everything_is_right_after_an_interrupt(device):
     count = scale(6, 100)
     phases = program("interrupts", device, count, 1).stdout.split()

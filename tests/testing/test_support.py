@@ -36,12 +36,8 @@ def test_what_is_said_is_what_happens(device):
     """`python -m tests.support --check` does so for all dtypes of each operation, on the devices themselves."""
     (subject,) = subjects(Likeness(device), 16, 0)
     held = subject.dtypes()
-    # two of them for each, all in turns
-    pairs = [
-        (op, held[(index + half * len(held) // 2) % len(held)])
-        for index, op in enumerate(operations())
-        for half in (0, 1)
-    ]
+    # one of them for each, all in turns
+    pairs = [(op, held[index % len(held)]) for index, op in enumerate(operations())]
     assert not disagreements(subject, pairs)
 
 
