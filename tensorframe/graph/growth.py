@@ -45,7 +45,7 @@ class _Watcher:
     def look(self, node: Node) -> None:
         """Warn if a node that was just recorded needs very many that are not computed."""
         self.due = node.serial - node.serial % self.every + self.every
-        if node.serial < self.after or _unasked.get() or _is_traced():
+        if node.serial < self.after or not is_looked_at():
             return
         pending = _pending(node)
         self.after = node.serial + len(pending) // 2
@@ -67,11 +67,11 @@ def not_looked_at() -> Iterator[None]:
         _unasked.reset(token)
 
 
-def _is_traced() -> bool:
-    """Whether jit records: what it records is computed in every call."""
+def is_looked_at() -> bool:
+    """Whether a program records: not a pass over its graphs, and not jit, of which every call computes all."""
     from tensorframe.graph.tracing import current  # which knows nodes, and they us
 
-    return current.get() is not None
+    return not _unasked.get() and current.get() is None
 
 
 def tell_if_large(nodes: Sequence[Node]) -> None:

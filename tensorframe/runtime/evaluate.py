@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from math import inf
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tensorframe.dtypes import FLOATING
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.growth import not_looked_at, tell_if_large
 from tensorframe.graph.history import recordings
-from tensorframe.graph.node import Node, new_node
+from tensorframe.graph.node import Node, new_node, ticks
 from tensorframe.ops.creation import DATA, FILE
 from tensorframe.runtime import collector, events
 from tensorframe.runtime.cache import PLANS
@@ -62,7 +62,7 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
     if len(pending) == 1 and single is not None and run_few(pending[0], config.get()):
         return
     planned = evaluate if stamps is None else partial(_evaluated_before, stamps)
-    if single is not None and run_small(pending, config.get(), alone=_alone, planned=planned):
+    if single is not None and run_small(pending, config.get(), alone=alone, planned=planned):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return
@@ -76,7 +76,7 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
     if single is not None:
         from tensorframe.runtime.small_parts import run_small_parts  # loaded by the first plan
 
-        part = run_small_parts(pending, config.get(), _alone)
+        part = run_small_parts(pending, config.get(), alone)
         if part is not None and stamps is not None:
             tell_small(part, stamps)
             stamps = [perf_counter_ns()]
@@ -114,7 +114,7 @@ def _evaluated_before(stamps: list[int], nodes: Sequence[Node]) -> None:
     stamps[:] = [perf_counter_ns()]
 
 
-def _alone(node: Node, array: Any) -> Any:
+def alone(node: Node, array: Any) -> Any:
     """Return what a reduction of floats makes of an array, None for any other node.
 
     In the order of lanes it takes NumPy several calls, and a kernel one: which of them, is known of single nodes.
@@ -275,3 +275,22 @@ def _new_plan(request: Capture) -> Plan:
     tell_span(Work.PLAN, f"{len(plan.steps)} steps", "", began)
     tell(Moment.PLAN_MADE, plan)
     return plan
+
+
+class _Early:
+    """Has one node in hundreds looked at, by a module that few programs need."""
+
+    due: float = 512
+
+    def look(self, node: Node) -> None:
+        """Compute what the node needs, if that is a long graph of small tensors."""
+        self.due = node.serial + 512
+        if getattr(sys, "meta_path", None) is None:
+            return  # the interpreter is being taken down
+        from tensorframe.runtime.early import next_look
+
+        self.due = next_look(node)
+
+
+early: Final = _Early()
+ticks.add(early)

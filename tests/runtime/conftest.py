@@ -1,9 +1,13 @@
 """Fixtures of tests of evaluation."""
 
+from math import inf
+
 import pytest
 
 from tensorframe.backends import registry
+from tensorframe.graph.node import ticks
 from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.evaluate import early
 from tensorframe.testing.boxed import BoxedBackend
 
 
@@ -13,6 +17,16 @@ def no_plans():
     PLANS.clear()
     yield
     PLANS.clear()
+
+
+@pytest.fixture
+def only_recorded():
+    """Long graphs of small tensors wait until their values are needed, as those of large ones do."""
+    due, early.due = early.due, inf
+    ticks.update()
+    yield
+    early.due = due
+    ticks.update()
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from tensorframe.runtime.cache import PLANS
 ROOT = Path(__file__).parents[2]
 DEEP = 100_000
 
+pytestmark = pytest.mark.usefixtures("only_recorded")
+
 
 def chain(length, start=0.0):
     x = tfr.asarray(np.full(4, start, np.float32))

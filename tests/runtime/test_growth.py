@@ -13,6 +13,8 @@ from tensorframe.runtime import evaluate, small
 
 TURNS = 16_000  # of two ops and more: some of their nodes are looked at
 
+pytestmark = pytest.mark.usefixtures("only_recorded")  # small tensors grow as large ones do
+
 
 @pytest.fixture(autouse=True)
 def small_graphs_are_large(monkeypatch):
