@@ -287,3 +287,50 @@ def test_leading_axes_of_size_one_are_dropped_from_values():
     x = tfr.zeros((2, 3))
     x[0] = tfr.ones((1, 1, 3))
     assert x.tolist() == [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+
+
+_BASIC = [
+    np.s_[1:-1],
+    np.s_[::-1],
+    np.s_[::2],
+    np.s_[1:1],
+    np.s_[:, 1],
+    np.s_[1, ::2],
+    np.s_[0:2, 1:3],
+]
+
+
+@pytest.mark.parametrize("key", _BASIC, ids=str)
+def test_slices_of_small_computed_tensors_are_views_at_once(key):
+    values = np.arange(12.0).reshape(3, 4)
+    x = tfr.asarray(values).compute()
+    part = x[key]
+    assert part.is_computed
+    assert part.dtype == x.dtype
+    np.testing.assert_array_equal(part.numpy(), values[key])
+    assert np.shares_memory(part.numpy(), x.numpy()) == bool(part.size)
+
+
+def test_slices_of_large_and_of_pending_tensors_are_recorded():
+    large = tfr.asarray(np.arange(5000.0)).compute()
+    pending = tfr.asarray(np.arange(5.0)) + 1
+    assert not large[1:].is_computed
+    assert not pending[1:].is_computed
+    with tfr.config.override(small_size=0):
+        assert not tfr.asarray(np.arange(5.0))[1:].is_computed
+
+
+def test_an_assignment_to_a_view_or_to_what_it_is_of_leaves_the_other_as_it_is():
+    x = tfr.asarray(np.arange(5.0)) + 0
+    part = x.compute()[1:4]
+    part[0] = 9
+    assert x.tolist() == [0, 1, 2, 3, 4]
+    view = x[:2]
+    x[0] = 7
+    assert view.tolist() == [0, 1]
+    assert (x.tolist(), part.tolist()) == ([7, 1, 2, 3, 4], [9, 2, 3])
+
+
+def test_gradients_pass_slices_of_small_computed_tensors():
+    x = tfr.asarray(np.arange(5.0)).compute()
+    assert tfr.grad(lambda x: tfr.sum(x[1:3] * x[2:4]))(x).tolist() == [0, 2, 4, 2, 0]

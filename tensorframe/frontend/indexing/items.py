@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.backends.storage import Storage
+from tensorframe.config import Process, overridden
 from tensorframe.dtypes import BOOL, FORMAT, INTEGER, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
@@ -25,7 +26,7 @@ from tensorframe.frontend.indexing import masks
 from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.history import history
+from tensorframe.graph.history import history, recordings
 from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import cast, record, record_map
@@ -42,17 +43,22 @@ from tensorframe.site import recording_site
 _SELECTED_AT_ONCE = 1 << 24
 # Elements of a mask from which positions are worth a second call.
 _BY_POSITIONS = 1024
+_blank = object.__new__
+# Bounds of slices that are numbers now: those of others may be computed, or unknown while a function is traced.
+_BOUNDS: frozenset[type] = frozenset({int, type(None)})
 
 
 def getitem(tensor: Tensor, key: Any) -> Tensor:
     """Return the elements that `key` selects, as NumPy does; nothing computes, unless `key` holds a mask.
 
-    Integers, slices, None and ... give views (integers alone give one at once if the tensor is computed); integer
-    tensors, arrays and lists gather; masks are computed at once, since the result's shape depends on them.
+    Integers, slices, None and ... give views (at once if the tensor is computed and small, or for integers alone);
+    integer tensors, arrays and lists gather; masks are computed at once, since the result's shape depends on them.
     IndexingError if an index is out of bounds.
     """
     if type(key) is slice:
-        part = _leading(tensor.node, key)
+        part = _small_view(tensor.node, key)
+        if part is None:
+            part = _leading(tensor.node, key)
         if part is not None:
             return part
     elif type(key) is int:
@@ -66,6 +72,9 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
                 break
         else:
             return _element(tensor.node, key)
+        small = _small_view(tensor.node, *key)
+        if small is not None:
+            return small
     node = tensor.node
     if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:  # in a third of the time
         index = index_node(key, 0, node.shape[0], node.device)
@@ -88,7 +97,7 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
 def _row(node: Node, position: int) -> Tensor | None:
     """Return what `_element` returns of one integer, where it is a view of computed host memory: in half the time."""
     storage, shape = node.storage, node.shape
-    if storage is None or not shape or history.get() is not None:
+    if storage is None or not shape or recordings:
         return None
     if not -shape[0] <= position < shape[0]:
         return None
@@ -119,6 +128,36 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
     site = recording_site()
     part = new_node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
     return handle_on(new_node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
+
+
+def _small_view(node: Node, *key: Any) -> Tensor | None:
+    """Return the view that integers and slices select of a small computed tensor in host memory; None for all else.
+
+    Nothing is recorded, unless for a gradient: to record it and look it up takes longer. Slices of large tensors are,
+    since plans fuse them.
+    """
+    storage = node.storage
+    if storage is None or type(storage.handle) is not np.ndarray or recordings:
+        return None
+    array = storage.handle
+    if array.size > (overridden() or Process.base).small_size:
+        return None
+    for item in key:
+        kind = type(item)
+        if kind is slice:
+            if not (
+                type(item.start) in _BOUNDS
+                and type(item.stop) in _BOUNDS
+                and type(item.step) in _BOUNDS
+            ):
+                return None
+        elif kind is not int:
+            return None
+    try:
+        view = array[key]
+    except (IndexError, ValueError):
+        return None  # which `parse` explains
+    return viewed(view, view.shape, node)
 
 
 def _masked(node: Node, mask: Node) -> Tensor | None:
@@ -185,9 +224,16 @@ def _leading(node: Node, key: slice) -> Tensor | None:
 
 def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:
     """Return a view of the array of a computed node as a tensor of this shape, which is computed, too."""
-    part = new_node(DATA, (), (), shape, node.dtype, node.device, None)
-    part.storage = Storage(node.device, array, node.dtype, shape)
-    return handle_on(part)
+    # constructors written out: loops over elements come by here
+    storage = _blank(Storage)
+    storage.device = node.device
+    storage.handle = array
+    storage.dtype = node.dtype
+    storage.shape = shape
+    handle = _blank(Tensor)
+    handle.node = part = new_node(DATA, (), (), shape, node.dtype, node.device, None)
+    part.storage = storage
+    return handle
 
 
 def _view(node: Node, selection: Selection) -> Node:

@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
-from tensorframe.frontend.dispatch import handle_on
+from tensorframe.frontend.indexing.items import viewed
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.history import history
-from tensorframe.graph.node import new_node
-from tensorframe.ops.creation import DATA
 from tensorframe.runtime.evaluate import computed_storage
 
 
@@ -140,11 +137,9 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
             yield tensor[position]
         return
     # in host memory a row is a view already: nothing has to be recorded to be computed at once
-    rest, dtype, device = node.shape[1:], node.dtype, node.device
+    rest = node.shape[1:]
     for position in range(node.shape[0]):
-        row = new_node(DATA, (), (), rest, dtype, device, None)
-        row.storage = Storage(device, array[position, ...], dtype, rest)
-        yield handle_on(row)
+        yield viewed(array[position, ...], rest, node)
 
 
 @method
