@@ -15,7 +15,7 @@ import numpy as np
 
 from tensorframe.backends.registry import default_device, resolve_device
 from tensorframe.dtypes import FLOATING, default_float
-from tensorframe.frontend.dispatch import handle_on
+from tensorframe.frontend.dispatch import all_tensors, handle_on
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, new_node, next_serial
@@ -26,10 +26,13 @@ from tensorframe.site import is_ours, recording_site
 _frame = sys._getframe
 # Calls of one function, the nodes of one call, and the elements of a value among these, that are remembered at most.
 _CALLS, _NODES, _ELEMENTS = 1024, 64, 64
+# Tensors of a sequence up to which a call is remembered: they are compared with each other.
+_TENSORS = 16
 # Arguments that are equal only where they mean the same: True and 1.0 equal 1, and may be errors.
 _PLAIN: frozenset[type] = frozenset({int, str, type(None)})
 
 _INTEGERS: frozenset[type] = frozenset({int})
+_SEQUENCES: frozenset[type] = frozenset({list, tuple})
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -58,7 +61,7 @@ class _Recording(NamedTuple):
 
 
 def remembered(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Decorate a function of one tensor, the first argument: see `remembered_of`."""
+    """Decorate a function of one tensor, or a sequence of tensors, the first argument: see `remembered_of`."""
     return remembered_of(1)(function)
 
 
@@ -67,9 +70,10 @@ def remembered_of(
 ) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
     """Return the decorator of functions that record what follows from the shapes and dtypes of `count` leading tensors.
 
-    Without tensors it follows from the other arguments alone. They read no element. Remembered are calls of
-    floating-point tensors on one device, with numbers, strings, None and tuples of integers beside them; all others go
-    the long way, and so do those inside `autocast`, and those that made large values of their own or very many nodes.
+    Without tensors it follows from the other arguments alone. They read no element. A list or a tuple of tensors may be
+    in a tensor's place. Remembered are calls of floating-point tensors on one device, with numbers, strings, None and
+    tuples of integers beside them; all others go the long way, and so do those inside `autocast`, and those that made
+    large values of their own or very many nodes.
     """
 
     def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
@@ -82,12 +86,18 @@ def remembered_of(
             for place, value in enumerate(values):
                 kind = type(value)
                 if place < count:
-                    if kind is not Tensor:
+                    if kind is Tensor:
+                        tensors: Any = (value,)
+                    elif kind in _SEQUENCES and 0 < len(value) <= _TENSORS and all_tensors(value):
+                        tensors = value
+                        key.append(len(value))
+                    else:
                         return function(*values, **options)
-                    node = value.node
-                    same_as = operands.index(node) if node in operands else -1
-                    key += (node.shape, node.dtype, same_as)
-                    operands.append(node)
+                    for tensor in tensors:
+                        node = tensor.node
+                        same_as = operands.index(node) if node in operands else -1
+                        key += (node.shape, node.dtype, same_as)
+                        operands.append(node)
                 elif kind in _PLAIN:
                     key.append(value)
                 elif _is_told_apart(value, kind):

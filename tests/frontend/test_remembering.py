@@ -132,3 +132,23 @@ def test_the_device_that_auto_is_may_change_between_calls() -> None:
             assert tfr.zeros_like(tfr.asarray([1.0]), device="auto").device == name
     finally:
         tfr.set_backend_priority(None)
+
+
+@pytest.mark.parametrize("name", ["concat", "stack", "hstack", "vstack", "dstack", "column_stack"])
+def test_joined_sequences_are_remembered_by_their_tensors(name: str) -> None:
+    ours, theirs = getattr(tfr, name), getattr(np, name)
+    values = [np.arange(3.0) + start for start in (0, 5, 9)]
+    x, y, z = map(tfr.asarray, values)
+    calls: list[Any] = [
+        ([0, 1], (x, y)),
+        ([1, 2], (y, z)),
+        ([0, 0], (x, x)),
+        ([0, 1, 2], [x, y, z]),
+    ]
+    for _ in range(2):
+        for places, tensors in calls:
+            expected = theirs([values[place] for place in places])
+            np.testing.assert_array_equal(ours(tensors).numpy(), expected)
+    assert _as_text(ours((x, y)).node) == _as_text(ours([y, z]).node)
+    mixed = theirs((values[0], [1.0, 2.0, 3.0]))  # a list among tensors goes the long way
+    np.testing.assert_array_equal(ours((x, [1.0, 2.0, 3.0])).numpy(), mixed)

@@ -14,7 +14,7 @@ from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice, array, asarray, from_dlpack
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
 from tensorframe.frontend.operands import converted, expanded, filled, operand
-from tensorframe.frontend.remembering import remembered
+from tensorframe.frontend.remembering import remembered, remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
@@ -77,6 +77,7 @@ def full(
     return expanded(values, sizes)
 
 
+@remembered_of(0)
 def zeros(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,
@@ -95,6 +96,7 @@ def zeros(
     return filled(as_shape(shape), 0, default_real("zeros", dtype, target), target)
 
 
+@remembered_of(0)
 def ones(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,
@@ -113,6 +115,7 @@ def ones(
     return filled(as_shape(shape), 1, default_real("ones", dtype, target), target)
 
 
+@remembered_of(0)
 def empty(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,

@@ -72,6 +72,7 @@ def _alike(
     return [converted(tensor, target) for tensor in tensors]
 
 
+@remembered
 def concat(
     arrays: Iterable[ArrayLike],
     /,
@@ -106,6 +107,7 @@ def concat(
 concatenate = concat
 
 
+@remembered
 def stack(
     arrays: Iterable[ArrayLike],
     axis: int = 0,
@@ -156,6 +158,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     )
 
 
+@remembered
 def hstack(
     tup: Iterable[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
 ) -> Tensor:
@@ -169,6 +172,7 @@ def hstack(
     return concat(tensors, axis=axis, dtype=dtype, casting=casting)
 
 
+@remembered
 def vstack(
     tup: Iterable[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
 ) -> Tensor:
@@ -184,6 +188,7 @@ def vstack(
     return concat(rows, axis=0, dtype=dtype, casting=casting)
 
 
+@remembered
 def dstack(tup: Iterable[ArrayLike]) -> Tensor:
     """Return the tensors behind each other: joined along axis 2, matrices getting that axis.
 
@@ -194,6 +199,7 @@ def dstack(tup: Iterable[ArrayLike]) -> Tensor:
     return concat([expand_dims(plane, 2) if plane.ndim == 2 else plane for plane in planes], axis=2)
 
 
+@remembered
 def column_stack(tup: Iterable[ArrayLike]) -> Tensor:
     """Return vectors as the columns of a matrix; matrices are joined along axis 1.
 
