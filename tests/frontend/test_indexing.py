@@ -301,7 +301,7 @@ _BASIC = [
 
 
 @pytest.mark.parametrize("key", _BASIC, ids=str)
-def test_slices_of_small_computed_tensors_are_views_at_once(key):
+def test_slices_of_few_elements_of_computed_tensors_are_views_at_once(key):
     values = np.arange(12.0).reshape(3, 4)
     x = tfr.asarray(values).compute()
     part = x[key]
@@ -311,10 +311,11 @@ def test_slices_of_small_computed_tensors_are_views_at_once(key):
     assert np.shares_memory(part.numpy(), x.numpy()) == bool(part.size)
 
 
-def test_slices_of_large_and_of_pending_tensors_are_recorded():
+def test_slices_of_many_elements_and_of_pending_tensors_are_recorded():
     large = tfr.asarray(np.arange(5000.0)).compute()
     pending = tfr.asarray(np.arange(5.0)) + 1
     assert not large[1:].is_computed
+    assert large[1:9].is_computed  # few elements, whatever they are a part of
     assert not pending[1:].is_computed
     with tfr.config.override(small_size=0):
         assert not tfr.asarray(np.arange(5.0))[1:].is_computed

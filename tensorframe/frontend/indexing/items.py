@@ -51,12 +51,13 @@ _BOUNDS: frozenset[type] = frozenset({int, type(None)})
 def getitem(tensor: Tensor, key: Any) -> Tensor:
     """Return the elements that `key` selects, as NumPy does; nothing computes, unless `key` holds a mask.
 
-    Integers, slices, None and ... give views (at once if the tensor is computed and small, or for integers alone);
-    integer tensors, arrays and lists gather; masks are computed at once, since the result's shape depends on them.
+    Integers, slices, None and ... give views (at once if the tensor is computed and they have few elements, or for
+    integers alone); integer tensors, arrays and lists gather; masks are computed at once, since the result's shape
+    depends on them.
     IndexingError if an index is out of bounds.
     """
     if type(key) is slice:
-        part = _small_view(tensor.node, key)
+        part = _few_viewed(tensor.node, key)
         if part is None:
             part = _leading(tensor.node, key)
         if part is not None:
@@ -72,9 +73,9 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
                 break
         else:
             return _element(tensor.node, key)
-        small = _small_view(tensor.node, *key)
-        if small is not None:
-            return small
+        few = _few_viewed(tensor.node, *key)
+        if few is not None:
+            return few
     node = tensor.node
     if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:  # in a third of the time
         index = index_node(key, 0, node.shape[0], node.device)
@@ -130,17 +131,14 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
     return handle_on(new_node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
 
 
-def _small_view(node: Node, *key: Any) -> Tensor | None:
-    """Return the view that integers and slices select of a small computed tensor in host memory; None for all else.
+def _few_viewed(node: Node, *key: Any) -> Tensor | None:
+    """Return the few elements that integers and slices select of a computed tensor in host memory; None for all else.
 
-    Nothing is recorded, unless for a gradient: to record it and look it up takes longer. Slices of large tensors are,
+    Nothing is recorded, unless for a gradient: to record it and look it up takes longer. Views of many elements are,
     since plans fuse them.
     """
     storage = node.storage
     if storage is None or type(storage.handle) is not np.ndarray or recordings:
-        return None
-    array = storage.handle
-    if array.size > (overridden() or Process.base).small_size:
         return None
     for item in key:
         kind = type(item)
@@ -154,9 +152,11 @@ def _small_view(node: Node, *key: Any) -> Tensor | None:
         elif kind is not int:
             return None
     try:
-        view = array[key]
+        view = storage.handle[key]
     except (IndexError, ValueError):
         return None  # which `parse` explains
+    if view.size > (overridden() or Process.base).small_size:
+        return None
     return viewed(view, view.shape, node)
 
 
