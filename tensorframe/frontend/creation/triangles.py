@@ -197,14 +197,21 @@ def _matrix(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
     return rows, integer(name, "k", k), rows if m is None else count(name, "m", m)
 
 
+def _indices(arrays: tuple[np.ndarray[Any, Any], ...]) -> tuple[Tensor, Tensor]:
+    """Return the arrays of indices that NumPy made as tensors; nobody else has them, so nothing is copied."""
+    rows, columns = arrays
+    for array in arrays:
+        array.setflags(write=False)
+    return operand(rows), operand(columns)
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
     """Return the row and column indices of the lower triangle of an n by m matrix, up to the diagonal `k`.
 
     >>> [index.tolist() for index in tfr.tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
     """
-    rows, columns = np.tril_indices(*_matrix("tril_indices", n, k, m))
-    return operand(rows), operand(columns)
+    return _indices(np.tril_indices(*_matrix("tril_indices", n, k, m)))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
@@ -213,5 +220,4 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
     >>> [index.tolist() for index in tfr.triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
     """
-    rows, columns = np.triu_indices(*_matrix("triu_indices", n, k, m))
-    return operand(rows), operand(columns)
+    return _indices(np.triu_indices(*_matrix("triu_indices", n, k, m)))
