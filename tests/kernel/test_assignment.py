@@ -23,7 +23,14 @@ def assigned(indices: list[int], *, is_kept: bool) -> tuple[np.ndarray, np.ndarr
     region = Region((known, ((len(indices),), INDEX)), (square,), (2,))
     pointing = (1, INDEX, (1,))
     what = Assigned(
-        *[0, (0, 1), (len(indices), 2), (5, 2), (0,), 0, (len(indices),), (pointing,)],
+        output=0,
+        lows=(0, 1),
+        sizes=(len(indices), 2),
+        shape=(5, 2),
+        axes=(0,),
+        position=0,
+        chosen=(len(indices),),
+        indices=(pointing,),
         into=Access(1, (2, 1)),
         is_kept=is_kept,
     )
