@@ -51,7 +51,10 @@ def next_look(node: Node) -> int:
         or not is_looked_at()
     ):
         return node.serial + EVERY
-    pending = [source for source in dict.fromkeys(node.inputs) if source.storage is None]
+    # numbers have no inputs: their nodes are shared by all programs, and stay numbers
+    pending = [
+        source for source in dict.fromkeys(node.inputs) if source.storage is None and source.inputs
+    ]
     count = _count(pending, options.small_size)
     if count is not None and (count < LONG or run_small(pending, options, alone=alone)):
         _Pause.nodes = EVERY

@@ -5,6 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import IndexingError
+from tensorframe.frontend.dispatch import weak_constant
 from tensorframe.graph.node import discover, ticks
 from tensorframe.runtime import early as module
 from tensorframe.runtime.early import EVERY
@@ -41,6 +42,19 @@ def test_a_loop_of_small_steps_does_not_grow_and_has_the_bits_of_one_that_waits(
     late = loop(start)
     assert pending(late) == 2 * ROUNDS
     assert early_result.numpy().tobytes() == late.numpy().tobytes()
+
+
+def test_numbers_that_all_programs_share_stay_numbers():
+    x = tfr.asarray(np.ones(8, np.float32))
+    number = weak_constant(0.5, x.dtype, x.device)
+    for before in range(4):  # whichever node of a turn is looked at
+        early.due = 0
+        ticks.update()
+        y = x
+        for _ in range(before):
+            y = -y
+        loop(y, 600)
+    assert number.storage is None
 
 
 def test_what_somebody_refers_to_is_stored():
