@@ -16,6 +16,8 @@ if missing() is not None:
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.convolution.padding import Memory, surrounded
+from tensorframe.backends.llvm.convolution.plan import Plan
+from tensorframe.backends.llvm.convolution.positions import ByPositions
 from tensorframe.backends.llvm.indirect_product import (
     Matrices,
     copy,
@@ -36,6 +38,7 @@ from tensorframe.codegen.llvm.indirect_product import (
     shape_for,
 )
 from tensorframe.codegen.llvm.moves import TRANSPOSE, transposition
+from tensorframe.ops.convolution import Geometry
 
 AVX = {"+avx512f", "+avx2", "+fma"}
 # what processors of several generations have, as far as this one has it
@@ -217,6 +220,30 @@ def test_zeros_around_an_input_are_written_once_for_blocks_that_lie_alike():
     np.testing.assert_array_equal(again, np.pad(2 * x[:, :2], ((0, 0), (0, 0), (1, 1), (1, 1))))
     lower = surrounded(x[:, :2], (0, 1), [6, 7], 6, memory)
     np.testing.assert_array_equal(lower, np.pad(x[:, :2], ((0, 0), (0, 0), (0, 2), (1, 1))))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_kernel_whose_terms_lie_apart_is_put_in_rows_first(groups, monkeypatch):
+    """As the gradient by the input has it, with channels exchanged and turned round: the same bits, read in rows."""
+    random = np.random.default_rng(0)
+    x = random.standard_normal((2, 9 * groups, 8, 9), np.float32)
+    kernel = random.standard_normal((9, 70 * groups, 3, 2), np.float32)
+    kernel = kernel.swapaxes(0, 1)[:, :, ::-1, ::-1]
+    ones = (1, 1)
+    geometry = Geometry(ones, (0, 0), (0, 0), ones, ones)
+    read = []
+
+    def noted(weight, *others):
+        read.append(weight.strides)
+        multiply(weight, *others)
+
+    monkeypatch.setattr("tensorframe.backends.llvm.convolution.positions.multiply", noted)
+    found = ByPositions(Plan(x, kernel, geometry, groups)).array()
+    copied = np.ascontiguousarray(kernel)
+    expected = ByPositions(Plan(x, copied, geometry, groups)).array()
+    np.testing.assert_array_equal(found, expected)
+    # the strides of a group's channels
+    assert set(read) == {copied.strides}
 
 
 def test_addresses_are_those_of_the_data():

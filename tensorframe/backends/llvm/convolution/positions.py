@@ -12,6 +12,7 @@ from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.convolution.padding import (
     Memory,
+    flat,
     places,
 )
 from tensorframe.backends.llvm.convolution.plan import BLOCK, Plan, batch_and_rows, boxes
@@ -30,6 +31,9 @@ from tensorframe.backends.numpy.padding import slices
 from tensorframe.backends.numpy.threads import share_out
 
 Array = Any
+
+# Channels of a kernel that are copied in one call, and positions from which it pays to copy it.
+_CHANNELS, _FEWEST = 64, 64
 
 
 class ByPositions:
@@ -62,6 +66,7 @@ class ByPositions:
                 for index in mine:
                     store(index, self._block(index, memory))
 
+        self._weight = _in_rows(self._plan)
         share_out(self.blocks, work, long=self._plan.is_long(len(self.blocks)))
 
     def _cut(self) -> list[Index]:
@@ -85,12 +90,12 @@ class ByPositions:
         group, last = out.start // plan.channels, (out.stop - 1) // plan.channels + 1
         channels = slice(group * plan.inner, last * plan.inner)
         made = min(plan.channels, out.stop - out.start)
-        weight = plan.weight[group, out.start - group * plan.channels :]
+        weight = self._weight[group, out.start - group * plan.channels :]
         apart = plan.geometry.stride if max(plan.geometry.stride) > 1 else ()
         x = plan.padded(batch, channels, first, memory, copied=True, apart=apart)
         rank = len(plan.kernel)
         by_channel, steps = x.strides[1], x.strides[-rank:]
-        by_group, by_out, *by_term = plan.weight.strides
+        by_group, by_out, *by_term = self._weight.strides
         examples, outs = batch.stop - batch.start, (last - group) * made
         size = plan.dtype.itemsize
         counts = [part.stop - part.start for part in index[2:]]
@@ -117,3 +122,22 @@ class ByPositions:
         multiply(weight, x, scratch, rows, pairs(left, right), vectors, width * size, repeated)
         strides = (outs * width * size, width * size, *steps)
         return np.ndarray((examples, outs, *counts), plan.dtype, scratch, 0, strides)
+
+
+def _in_rows(plan: Plan) -> Array:
+    """Return the kernel with a channel's terms in one piece: all blocks, and all panels of these, read them again.
+
+    The gradient by the input exchanges channels: from one term to the next are all those of the input, so that a line
+    has few of a channel's terms, and the nearest cache has few places for such lines.
+    """
+    weight = plan.weight
+    if flat(weight, 2) or plan.shape[0] * prod(plan.sizes) < _FEWEST:
+        return weight
+    rows = host_pool.empty(weight.shape, plan.dtype)
+
+    def work(mine: Iterator[slice]) -> None:
+        for part in mine:
+            copy(weight[:, part], rows[:, part])
+
+    share_out(slices(plan.channels, _CHANNELS), work)
+    return rows
