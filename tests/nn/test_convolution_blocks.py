@@ -1,0 +1,127 @@
+"""Convolutions in blocks: every way that the cpu has, with what is done to blocks, in any number of threads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
+from tests.nn.convolution_cases import HOSTS, expected, numbers
+
+SHAPES = {  # each way that there is, in several blocks
+    "vectors of channels": ((2, 16, 33, 30), (64, 16, 3, 3), {"padding": 1}),
+    "vectors of channels in strides": (
+        (2, 16, 33, 30),
+        (48, 16, 3, 3),
+        {"padding": 1, "stride": 2},
+    ),
+    "vectors of positions": ((3, 8, 40, 41), (5, 8, 3, 3), {"padding": (2, 1)}),
+    "a large kernel": ((1, 256, 6, 6), (256, 256, 3, 3), {"padding": 1}),
+    "by channel": ((2, 64, 30, 30), (64, 1, 3, 3), {"padding": 1, "groups": 64}),
+    "by channel in strides": (
+        (2, 24, 31, 50),
+        (24, 1, 3, 3),
+        {"padding": 1, "groups": 24, "stride": 2},
+    ),
+    "few channels in strides": ((3, 5, 40, 41), (3, 5, 3, 4), {"padding": 1, "stride": (3, 2)}),
+    "points": ((11, 24, 19, 40), (32, 24, 1, 1), {}),
+    "points of small images": ((3, 130, 5, 7), (140, 130, 1, 1), {}),
+    "points in strides": ((2, 40, 21, 20), (18, 40, 1, 1), {"stride": (2, 1), "padding": 1}),
+    "small images": ((40, 3, 9, 9), (20, 3, 2, 2), {}),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_way_gives_values_and_gradients_of_the_definition(name, dtype):
+    shape, weights, how = SHAPES[name]
+    x, w = numbers(*shape, dtype=dtype), numbers(*weights, dtype=dtype, seed=1)
+    wanted = expected(x, w, **how)
+    ct = numbers(*wanted.shape, dtype=dtype, seed=2)
+    found, pull = tfr.vjp(lambda x, w: F.conv2d(x, w, **how), tfr.asarray(x), tfr.asarray(w))
+    close = 1e-4 if dtype == "float32" else 1e-11
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=close, atol=10 * close)
+    by_x, by_w = [one.numpy() for one in pull(tfr.asarray(ct))]
+    dx, dw = numbers(*shape, dtype=dtype, seed=3), numbers(*weights, dtype=dtype, seed=4)
+    for slope, by, moved in ((by_x, dx, (dx, w)), (by_w, dw, (x, dw))):
+        ours, theirs = (slope * by).sum(dtype=np.float64), (ct * expected(*moved, **how)).sum()
+        size = np.sqrt(ct.size) * np.abs(wanted).mean()
+        assert abs(ours - theirs) < 10 * close * size
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_bits_do_not_depend_on_the_number_of_threads(size):
+    x, w = numbers(11, 32, 20, 21), numbers(24, 32, size, size, seed=1)
+    results = []
+    for threads in (1, 2, 3):
+        with tfr.config.override(threads=threads):
+            found, pull = tfr.vjp(
+                lambda x, w: F.conv2d(x, w, padding=size // 2), tfr.asarray(x), tfr.asarray(w)
+            )
+            results.append([found.numpy(), *[one.numpy() for one in pull(tfr.ones(found.shape))]])
+    for first, second in pairwise(results):
+        for one, other in zip(first, second, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("device", HOSTS)
+def test_bias_and_relu_are_part_of_the_convolutions_step(device):
+    x, w, b = [
+        tfr.asarray(one, device=device)
+        for one in (numbers(2, 8, 20, 20), numbers(16, 8, 3, 3), numbers(16))
+    ]
+    plan = tfr.maximum(F.conv2d(x, w, b, padding=1), 0).explain()
+    assert (plan.library_calls, plan.kernels) == (1, 0)
+    assert (
+        plan.flops >= 2 * 2 * 16 * 18 * 18 * 8 * 9
+    )  # each product of the result, and its addition
+    assert "convolution add maximum" in str(plan)
+
+
+@pytest.mark.parametrize("device", HOSTS)
+@pytest.mark.parametrize("weights", [(32, 24, 3, 3), (3, 24, 3, 3), (24, 4, 3, 3), (32, 24, 1, 1)])
+def test_what_is_done_to_blocks_is_what_is_done_to_the_whole(weights, device):
+    """Bias, a scale for each channel, a residual and relu: in one step as in several."""
+    given = numbers(5, 24, 40, 40), numbers(*weights, seed=1), numbers(weights[0], seed=2)
+    x, w, b = [tfr.asarray(one, device=device) for one in given]
+    rest = tfr.asarray(numbers(5, weights[0], 40, 40, seed=3), device=device)
+    how: dict[str, Any] = {"padding": weights[-1] // 2, "groups": 24 // weights[1]}
+    found = tfr.maximum(F.conv2d(x, w, b, **how) * b.reshape((-1, 1, 1)) + rest, 0)
+    whole = F.conv2d(x, w, **how).compute().numpy()
+    np.testing.assert_allclose(
+        F.conv2d(x.transpose(0, 1, 3, 2), w.transpose(0, 1, 3, 2), **how).numpy(),
+        whole.transpose(0, 1, 3, 2),
+        rtol=1e-4,
+        atol=1e-4,
+    )
+    bias = given[2][:, None, None]
+    wanted = np.maximum((whole + bias) * bias + rest.numpy(), 0)
+    last = (0, 2, 3, 1)  # channels last
+    turned = F.conv2d(x, w, **how).transpose(last) * b + rest.transpose(last)
+    for result in (found, turned):
+        plan = result.explain()
+        assert (plan.library_calls, plan.kernels) == (1, 0), plan
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
+    wanted = (whole * bias + rest.numpy()).transpose(last)
+    np.testing.assert_allclose(turned.numpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", HOSTS)
+def test_steps_of_an_optimiser_are_done_to_blocks_of_the_weights_gradient(device):
+    x, w = [
+        tfr.asarray(one, device=device) for one in (numbers(4, 16, 24, 24), numbers(40, 16, 3, 3))
+    ]
+
+    def loss(w):
+        return (F.conv2d(x, w, padding=1) * 0.01).sum()
+
+    plan = (w - tfr.grad(loss)(w) * 0.1).explain()
+    assert "convolution permute" in str(plan)
+    found = (w - tfr.grad(loss)(w) * 0.1).numpy()
+    np.testing.assert_allclose(
+        found, w.numpy() - 0.1 * tfr.grad(loss)(w).numpy(), rtol=1e-5, atol=1e-5
+    )
