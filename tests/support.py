@@ -2,6 +2,7 @@
 
 --markdown docs/support.md   writes the page, from what `tfr.backends.supports` says of the devices that are here
 --check opencl,wgpu          computes every operation of every dtype on them, and compares: minutes for each device
+--check wgpu --part 2/4      a quarter of that, the second one
 """
 
 import argparse
@@ -114,7 +115,9 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.support", description=__doc__)
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--check", default="", help="devices, with commas between")
+    parser.add_argument("--part", default="1/1", help="which part of how many")
     asked = parser.parse_args()
+    part, parts = map(int, asked.part.split("/"))
     if asked.markdown:
         asked.markdown.write_text(page(), encoding="utf-8")
     wrong = []
@@ -122,7 +125,7 @@ def main():
     for name in filter(None, asked.check.split(",")):
         for subject in subjects(backend_of(tfr.Device(name)), 16, 0):
             pairs = [(op, dtype) for op in operations() for dtype in subject.dtypes()]
-            wrong += disagreements(subject, pairs)
+            wrong += disagreements(subject, pairs[part - 1 :: parts])
     print("\n".join(wrong) or "no disagreements")  # noqa: T201 - it is a program
     return 1 if wrong else 0
 
