@@ -184,7 +184,7 @@ class SparseTensor(ABC):
         known = self._others.get("checked")
         if known is None:
             return False
-        for leaf, node in zip(self._leaves()[1:], known, strict=True):  # noqa: SIM110 - asked for every product
+        for leaf, node in zip(self._leaves()[1:], known, strict=True):  # noqa: SIM110 - looked at for every product
             if leaf.node is not node:
                 return False
         return True

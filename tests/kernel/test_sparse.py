@@ -150,10 +150,10 @@ def test_few_elements_for_each_of_a_result_make_no_second_result():
 @whether_checked
 @pytest.mark.parametrize("long", [0, 100], ids=["accumulators", "one after the other"])
 @pytest.mark.parametrize("length", [3, 4, 11, 16])
-def test_elements_are_taken_in_turns(monkeypatch, length, long, checked):
-    """Four in a turn, and the rest: rows of other lengths before and after, and their bits those of one order."""
+def test_unrolled_loops_over_elements(monkeypatch, length, long, checked):
+    """Four in an iteration, and the rest: rows of other lengths before and after, and their bits those of one order."""
     monkeypatch.setattr(of_threads, "_LONG", long)
-    monkeypatch.setattr(of_threads, "_TURNS", 1)
+    monkeypatch.setattr(of_threads, "_UNROLLED", 1)
     rng = np.random.default_rng(length)
     lengths = np.array([length, 0, 5, length + 1])
     indptr = np.r_[0, lengths.cumsum()].astype(np.int32)

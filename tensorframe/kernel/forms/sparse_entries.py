@@ -1,4 +1,4 @@
-"""Loops over the elements of a row of a sparse matrix: several in a turn, while those that come later are prefetched.
+"""Loops over the elements of a row of a sparse matrix: unrolled, with software prefetch of those that come later.
 
 A processor foresees how a stream goes on, but stops at the end of a page, and between two streams it gathers from
 anywhere: software prefetch takes a tenth to a third of the time of a product with a vector off, on Zen 3.
@@ -15,37 +15,37 @@ from tensorframe.kernel.ir.loops import ZERO
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted, substituted_in
 from tensorframe.kernel.nest.axes import summed
 
-# Elements of a turn, and accumulators of a sum over a long row.
-_TURN = 4
-# How many elements before it is needed an element is asked for.
+# Elements of an iteration, and accumulators of a sum over a long row.
+_UNROLLED = 4
+# How many elements before it is read an element is prefetched.
 _AHEAD = 128
 
 _EACH = ir.index("each")
 _REST = ir.variable("rest", ir.INDEX)
 
 
-def in_turns(bodies: Sequence[Statements], between: Statements = ()) -> Statements:
-    """Return the loops over the elements of a row, which `bodies` take in turns; the rest are the first one's.
+def unrolled(bodies: Sequence[Statements], between: Statements = ()) -> Statements:
+    """Return the unrolled loop over the elements of a row, and the loop over the rest.
 
-    `between` is what is done when whole turns have ended.
+    Elements have one of `bodies` after the other, and the rest the first; `between` is what is done before the rest.
     """
-    count = ir.literal(_TURN, ir.INDEX)
-    turns = ir.apply("floor_divide", END - BEGIN, count)
+    count = ir.literal(_UNROLLED, ir.INDEX)
+    iterations = ir.apply("floor_divide", END - BEGIN, count)
     first = summed(BEGIN, _EACH * count)
-    turn = _prefetches(bodies[0], first + _AHEAD)
-    for number in range(_TURN):
+    iteration = _prefetches(bodies[0], first + _AHEAD)
+    for number in range(_UNROLLED):
         entry = summed(first, ir.literal(number, ir.INDEX)) if number else first
-        turn = (*turn, *substituted_in(bodies[number % len(bodies)], {ENTRY: entry}))
+        iteration = (*iteration, *substituted_in(bodies[number % len(bodies)], {ENTRY: entry}))
     return (
-        ir.Loop(_EACH, ZERO, turns, turn, rolled=True),
+        ir.Loop(_EACH, ZERO, iterations, iteration, rolled=True),
         *between,
-        ir.Set(_REST, BEGIN + turns * count),
+        ir.Set(_REST, BEGIN + iterations * count),
         ir.Loop(ENTRY, _REST, END, bodies[0], rolled=True),
     )
 
 
 def _prefetches(body: Statements, entry: ir.Expr) -> Statements:
-    """Return how the lines are asked for in which one element has what a body reads at its own place."""
+    """Return the prefetches of what a body reads at the place of an element."""
     roots, _ = expressions(body)
     streams: dict[ir.Buffer, ir.Expr] = {}
     for load in [expr for expr in in_order(roots, ()) if isinstance(expr, ir.Load)]:
@@ -53,13 +53,13 @@ def _prefetches(body: Statements, entry: ir.Expr) -> Statements:
         # what is at a place that was read itself lies anywhere
         if ENTRY in inside and not any(isinstance(expr, ir.Load) for expr in inside):
             streams.setdefault(load.buffer, substituted(load.position, {ENTRY: entry}))
-    one = ir.literal(1, ir.INDEX)
-    return tuple([ir.Prefetch(buffer, place, one) for buffer, place in streams.items()])
+    count = ir.literal(1, ir.INDEX)
+    return tuple([ir.Prefetch(buffer, place, count) for buffer, place in streams.items()])
 
 
 def side_by_side(sums: tuple[ir.Variable, ...], term: Value) -> Statements:
     """Return the sum over a row in several accumulators, none of which has to wait for the others."""
-    every = [sums, *[total(term, f"total{number}_") for number in range(1, _TURN)]]
+    every = [sums, *[total(term, f"total{number}_") for number in range(1, _UNROLLED)]]
     begin = [statement for own in every[1:] for statement in cleared(own)]
     bodies = [join(own, term) for own in every]
     joined: Statements = ()
@@ -68,4 +68,4 @@ def side_by_side(sums: tuple[ir.Variable, ...], term: Value) -> Statements:
         for left, right in zip(every[:half], every[half:], strict=True):
             joined = (*joined, *join(left, right))
         every = every[:half]
-    return (*begin, *in_turns(bodies, joined))
+    return (*begin, *unrolled(bodies, joined))

@@ -15,7 +15,7 @@ from tensorframe.dtypes import COMPLEX, bool_
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import strides_of
 from tensorframe.kernel import ir
-from tensorframe.kernel.forms.sparse_entries import in_turns
+from tensorframe.kernel.forms.sparse_entries import unrolled
 from tensorframe.kernel.forms.sparse_rows import (
     BEGIN,
     END,
@@ -39,8 +39,8 @@ _PIECE = 1 << 16
 # Results that are made side by side at most, and how many products there are for each element of them: fewer take
 # less time than clearing a result, and adding it up.
 _RESULTS, _REUSED = 8, 4
-# Elements of a row, on average, from which several are taken in a turn, and from which each has an accumulator.
-_TURNS, _LONG = 4, 16
+# Elements of a row, on average, from which loops over them are unrolled, and from which each has an accumulator.
+_UNROLLED, _LONG = 4, 16
 # Elements of a result that a thread adds up at a time.
 _SUMS = 1 << 14
 
@@ -73,7 +73,7 @@ class Pieces:
             piece = -(-work // self.results)
         # so that no addition waits for the one before
         self.side_by_side = width == 1 and rows.entry_count >= _LONG * rows.row_count
-        self._turns = width == 1 and rows.entry_count >= _TURNS * rows.row_count
+        self._unrolled = width == 1 and rows.entry_count >= _UNROLLED * rows.row_count
         # a loop of its own looks at the columns: it runs on vectors
         self._beside = not rows.checked and op.op is not ROW_NUMBERS and self.side_by_side
         if op.op is not ROW_NUMBERS:
@@ -179,8 +179,8 @@ class Pieces:
         """Return the loops over the elements of a row; where columns are not looked at beside them, they do that."""
         note = () if self._beside or self.rows.checked else self._note()
         body = (*note, *body)
-        if self._turns:
-            return in_turns([body])
+        if self._unrolled:
+            return unrolled([body])
         return (self.rows.for_each_entry(*body, packed=packed),)
 
     def place(self) -> ir.Expr:
