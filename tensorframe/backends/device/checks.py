@@ -16,9 +16,11 @@ import numpy as np
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.queue import Queue
+from tensorframe.dtypes import DType
 from tensorframe.errors import IndexingError
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
+from tensorframe.graph.shape import Shape
 from tensorframe.kernel.spaces.gather import GATHERS
 from tensorframe.ops.indexing import SCATTER
 
@@ -28,6 +30,13 @@ _KEPT = 1 << 16
 FLAG = np.zeros(16, np.uint8)
 # what loops over elements take from their operands is no index
 _ELEMENTS = frozenset({Kind.MAP, Kind.VIEW, Kind.REDUCE, Kind.SCAN, Kind.SOURCE, Kind.SCATTER})
+
+
+class Zeros(NamedTuple):
+    """An operand that says nothing of indices: zeros, made where they are asked for."""
+
+    shape: Shape
+    dtype: DType
 
 
 class Check(NamedTuple):
@@ -64,8 +73,13 @@ class Checks:
             return
         for check in self._noted:
             self.step = check.step
-            check.refuse(check.inputs)
+            check.refuse([_there(value) for value in check.inputs])
         raise IndexingError("an index is out of bounds")
+
+
+def _there(value: Any) -> Any:
+    is_zeros = isinstance(value, Zeros)
+    return np.broadcast_to(np.zeros((), value.dtype), value.shape) if is_zeros else value
 
 
 def _is_marked(queue: Queue, block: Block) -> bool:
@@ -114,7 +128,7 @@ def kept_for(region: Region, sources: frozenset[int], inputs: Sequence[Any]) -> 
     for index, (value, (shape, dtype)) in enumerate(zip(inputs, region.inputs, strict=True)):
         is_array = isinstance(value, DeviceArray)
         if index not in sources and is_array:
-            value = np.broadcast_to(np.zeros((), dtype), shape)
+            value = Zeros(shape, dtype)
         elif is_array and value.nbytes > _KEPT:
             return None
         kept.append(value)

@@ -9,10 +9,14 @@ from typing import Any
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Pool
 from tensorframe.backends.device.program import DeviceProgram, made
-from tensorframe.backends.device.views import viewed
+from tensorframe.backends.device.views import Placed, places_of, viewed
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
+from tensorframe.graph.shape import Shape
 from tensorframe.kernel.spaces.analyse import analyse
+
+# Layouts of an input for which a program of views remembers where these are.
+_LAYOUTS = 64
 
 
 def first_operand(inputs: Sequence[Any], _: Sequence[Any | None]) -> Sequence[Any]:
@@ -42,16 +46,26 @@ class ViewProgram:
         self._region = region
         self._kernels = kernels
         self._gathered = gathered
+        self._places: dict[tuple[Shape, tuple[int, ...]], tuple[Placed, ...] | None] = {}
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the views."""
         (array,) = inputs
-        view = viewed(self._region, array) if isinstance(array, DeviceArray) else None
-        if view is not None:
-            return view
+        places = self._placed(array) if isinstance(array, DeviceArray) else None
+        if places is not None:
+            return [place.of(array) for place in places]
         if isinstance(analyse(self._region), str):  # axes are cut where those of the result are not
             return self._step_by_step(array)
         return self._kernels(inputs, buffers)
+
+    def _placed(self, array: DeviceArray) -> tuple[Placed, ...] | None:
+        """Return where the views are, which is found once for a layout."""
+        layout = array.shape, array.strides
+        if layout not in self._places:
+            if len(self._places) == _LAYOUTS:
+                self._places.clear()
+            self._places[layout] = places_of(self._region, *layout)
+        return self._places[layout]
 
     def _step_by_step(self, array: DeviceArray) -> Sequence[DeviceArray]:
         """Return the views of copies, which have any shape."""
