@@ -23,6 +23,7 @@ def a_graph(length=2000):
     return x
 
 
+@pytest.mark.usefixtures("only_recorded")
 def test_planning_collects_nothing_and_leaves_the_collector_as_it_was(collecting):
     graph = a_graph()
     collections = []
