@@ -6,6 +6,9 @@ from tensorframe.codegen.llvm.moves import TRANSPOSE
 from tensorframe.codegen.llvm.packed.slots import loaded
 from tensorframe.codegen.llvm.packed.words import spelled
 
+# Rows of a factor that are packed at a time.
+_ROWS = 8
+
 _HEAD = """\
 define void @`NAME`(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
 entry:
@@ -31,7 +34,8 @@ ready:
   %row_bytes = mul i64 %vectors, `WIDTH`
   %matrix_bytes = mul i64 %row_bytes, %terms"""
 
-# Of factors whose rows lie in memory: row after row, as they come from there.
+# Of factors whose rows lie in memory: some rows at a time, of which a panel has as many lines one after the other.
+# Panels are a page or more apart: for one line each they would be looked up anew, and fall into few places of a cache.
 ROWS = """\
   %base = udiv i64 %vectors, %panels
   %extra = urem i64 %vectors, %panels
@@ -41,9 +45,13 @@ ROWS = """\
   %mask = call `MASK` @first_lanes(i64 %in_last)
   br label %next
 next:
-  %at = phi i64 [%start, %ready], [%after, %row_end]
+  %at = phi i64 [%start, %ready], [%after, %rows_end]
   %matrix = udiv i64 %at, %terms
   %term = urem i64 %at, %terms
+  %of_matrix = sub i64 %terms, %term
+  %of_range = sub i64 %stop, %at
+  %most_rows = call i64 @llvm.umin.i64(i64 %of_matrix, i64 %of_range)
+  %rows = call i64 @llvm.umin.i64(i64 %most_rows, i64 `ROWS_AT_ONCE`)
   %own_place_at = getelementptr i64, ptr %places, i64 %matrix
   %place = load i64, ptr %own_place_at
   %term_by = mul i64 %term, %down
@@ -64,11 +72,16 @@ panel:
   %width_bytes = mul i64 %width, `WIDTH`
   %by_term = mul i64 %width_bytes, %term
   %by_target = add i64 %by_panel, %by_term
-  %to = getelementptr i8, ptr %own_target, i64 %by_target
+  %first_to = getelementptr i8, ptr %own_target, i64 %by_target
+  br label %row
+row:
+  %r = phi i64 [0, %panel], [%r_after, %row_end]
+  %from = phi ptr [%own_source, %panel], [%from_after, %row_end]
+  %to = phi ptr [%first_to, %panel], [%to_after, %row_end]
   br label %vector
 vector:
-  %v = phi i64 [%first, %panel], [%v_after, %vector_end]
-  %v_from = getelementptr `VECTOR`, ptr %own_source, i64 %v
+  %v = phi i64 [%first, %row], [%v_after, %vector_end]
+  %v_from = getelementptr `VECTOR`, ptr %from, i64 %v
   %v_in = sub i64 %v, %first
   %v_to = getelementptr `VECTOR`, ptr %to, i64 %v_in
   %is_last = icmp eq i64 %v, %last_vector
@@ -84,13 +97,19 @@ masked:
 vector_end:
   %v_after = add i64 %v, 1
   %more_vectors = icmp ult i64 %v_after, %first_after
-  br i1 %more_vectors, label %vector, label %panel_end
+  br i1 %more_vectors, label %vector, label %row_end
+row_end:
+  %from_after = getelementptr i8, ptr %from, i64 %down
+  %to_after = getelementptr i8, ptr %to, i64 %width_bytes
+  %r_after = add i64 %r, 1
+  %more_rows = icmp ult i64 %r_after, %rows
+  br i1 %more_rows, label %row, label %panel_end
 panel_end:
   %number_after = add i64 %number, 1
   %more_panels = icmp ult i64 %number_after, %panels
-  br i1 %more_panels, label %panel, label %row_end
-row_end:
-  %after = add i64 %at, 1
+  br i1 %more_panels, label %panel, label %rows_end
+rows_end:
+  %after = add i64 %at, %rows
   %more = icmp ult i64 %after, %stop
   br i1 %more, label %next, label %exit
 exit:
@@ -161,5 +180,10 @@ exit:
 
 def packing(name: str, body: str, words: dict[str, str]) -> str:
     """Return a function that packs right factors."""
-    own = {"NAME": name, "TRANSPOSE": TRANSPOSE, "LOADED": loaded()}
+    own = {
+        "NAME": name,
+        "TRANSPOSE": TRANSPOSE,
+        "LOADED": loaded(),
+        "ROWS_AT_ONCE": str(_ROWS),
+    }
     return spelled(f"{_HEAD}\n{body}", own | words)
