@@ -3,7 +3,8 @@
 Ten shapes are tuned in a cache of their own, then run both ways by turns, and checked to be the same to the last bit.
 Times are the fastest of some rounds, each of which waits for the device. Where none was kept, both are of one kernel:
 what they differ by is chance. `--cpu-time` takes the process's CPU time, for drivers that run on the processor (PoCL,
-llvmpipe) of a machine that does other things beside; `--shapes 3` takes the first three shapes alone.
+llvmpipe) of a machine that does other things beside; `--shapes 3` takes the first three shapes alone, and `--shapes 3:6`
+the next three.
 """
 
 from __future__ import annotations
@@ -88,8 +89,9 @@ def main() -> None:
     parser = ArgumentParser()
     parser.add_argument("devices", nargs="*")
     parser.add_argument("--cpu-time", action="store_true")
-    parser.add_argument("--shapes", type=int, default=len(SHAPES))
+    parser.add_argument("--shapes", default=str(len(SHAPES)), help="how many, or FIRST:LAST")
     given = parser.parse_args()
+    shapes = SHAPES[slice(*map(int, given.shapes.split(":")))]
     clock = time.process_time if given.cpu_time else time.perf_counter
     devices = given.devices or [
         name for name in ("opencl", "wgpu") if name in tfr.backends.available()
@@ -99,7 +101,7 @@ def main() -> None:
         tfr.config.override(cache_dir=folder, small_size=0, small_nodes=0),
     ):
         for device in devices:
-            for shape in SHAPES[: given.shapes]:
+            for shape in shapes:
                 sys.stdout.write(f"{measure(device, shape, clock)}  load {load_average():.0f}\n")
                 sys.stdout.flush()
 
