@@ -3,8 +3,8 @@
 Ten shapes are tuned in a cache of their own, then run both ways by turns, and checked to be the same to the last bit.
 Times are the fastest of some rounds, each of which waits for the device. Where none was kept, both are of one kernel:
 what they differ by is chance. `--cpu-time` takes the process's CPU time, for drivers that run on the processor (PoCL,
-llvmpipe) of a machine that does other things beside; `--shapes 3` takes the first three shapes alone, and `--shapes 3:6`
-the next three.
+llvmpipe) of a machine that does other things beside; `--shapes 3` takes the first three shapes alone, `3:6` the next
+three.
 """
 
 from __future__ import annotations
