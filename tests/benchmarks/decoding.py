@@ -191,6 +191,7 @@ def main() -> None:
     tfr.config.configure(threads=options.threads)
     read = bandwidth()
     (found,) = tfr.calibrate("cpu", force=True)
+    assert found.limits is not None
     say(f"reading: {read / 1e9:.1f} GB/s, copying: {found.limits.copy_bandwidth / 1e9:.1f} GB/s")
     for kind in options.kinds:
         count, nbytes = BLOCKS[kind]
