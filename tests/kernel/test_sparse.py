@@ -142,7 +142,7 @@ def test_a_million_elements_are_shared_by_two_threads(op, rows):
 
 
 def test_few_elements_for_each_of_a_result_make_no_second_result():
-    """Clearing another, and adding it up, takes a twentieth of the time of ten elements for each of the result."""
+    """Clearing another, and adding it up, takes a quarter of the time of ten elements for each of the result."""
     (only,) = of_a_million_elements(TRANSPOSED_SPARSE_MATMUL, 200_000)
     assert only.total == only.grain == 1
 
