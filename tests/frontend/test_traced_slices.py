@@ -60,6 +60,25 @@ def test_bounds_are_numbers_and_tensors(bound, device):
     assert read.cache_info().recorded == 1
 
 
+def test_a_bound_may_be_an_argument_beside_a_tensor_that_is_computed():
+    known, made = tfr.asarray(3), tfr.asarray(1) + 2
+    made.compute()
+    for other in (known, made):
+        read = tfr.jit(lambda x, t, other=other: x[..., t + other : t + other + 2] * 1)
+        for t in (0, tfr.asarray(4)):
+            start = 3 + int(t)
+            np.testing.assert_array_equal(
+                read(tfr.asarray(X), t).numpy(), X[..., start : start + 2]
+            )
+
+
+def test_what_is_made_of_an_argument_is_not_known():
+    other = tfr.asarray(3)
+    for read in (float, lambda t: t.item(), np.asarray):
+        with pytest.raises(TracingError, match="the argument t are not known"):
+            tfr.jit(lambda x, t, read=read: x * read(other + t))(tfr.asarray(X), 2)
+
+
 @on_all
 @of_every_bound
 def test_elements_are_set(bound, device):

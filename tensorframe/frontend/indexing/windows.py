@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from tensorframe.dtypes import INTEGER, int64
 from tensorframe.errors import ArgumentError, IndexingError, TracingError
+from tensorframe.frontend.dispatch import fitting
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on
@@ -151,6 +152,8 @@ def _of_number(number: Any) -> Terms:
     arithmetic = number.arithmetic
     if number.position >= arithmetic.given:
         function, operands, _ = arithmetic.calls[number.position - arithmetic.given]
+        if isinstance(function, partial) and function.func is fitting:
+            return _of_number(operands[0])  # it is checked, and stays the same
         signs = _SIGNS.get(function)
         if signs is not None:
             return _sum(signs, map(_of_number, operands))
@@ -160,12 +163,13 @@ def _of_number(number: Any) -> Terms:
 def _of_node(node: Node) -> Terms:
     if is_constant(node):
         return _of_number(node.attrs[0])
-    signs = _SIGNS.get(node.op.name)
+    inputs = node.inputs  # none, once it is computed
+    signs = _SIGNS.get(node.op.name) if inputs else None
     if signs is not None:
-        return _sum(signs, map(_of_node, node.inputs))
+        return _sum(signs, map(_of_node, inputs))
     # what is cast to another integer is the same one, where it has a meaning as a position
-    if node.op.name == "cast" and node.inputs[0].dtype in INTEGER:
-        return _of_node(node.inputs[0])
+    if inputs and node.op.name == "cast" and inputs[0].dtype in INTEGER:
+        return _of_node(inputs[0])
     return Counter({node: 1})
 
 
