@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from hashlib import sha256
 from math import isfinite
@@ -26,9 +26,8 @@ from tensorframe.quick_dataclasses import dataclass
 
 _SUFFIX = ".limits.json"
 _LARGEST = 1 << 16  # bytes of such a file
-_VERSION = (
-    1  # of what is measured: raised when numbers of before no longer compare with those of now
-)
+# of what is measured: raised when numbers of before no longer compare with those of now
+_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,19 @@ class Limits:
 
     copy_bandwidth: float
     """Bytes per second of a large copy, those read and those written."""
+    read_bandwidth: float
+    """Bytes per second of a reduction of a large array, which writes next to nothing."""
     flops: float
     """Float32 operations per second."""
+
+    def seconds_of_bytes(self, read: float, written: float) -> float:
+        """Return the time that it takes at best to read and write so many bytes.
+
+        What a byte written takes is what a copy takes beside its reading.
+        """
+        for_each_read = 1 / self.read_bandwidth
+        for_each_written = max(2 / self.copy_bandwidth - for_each_read, 0.0)
+        return read * for_each_read + written * for_each_written
 
 
 # of the devices in use: what a profile needs for each of its rows
@@ -120,7 +130,7 @@ def _read(identity: str) -> Limits | None:
 def _checked(stored: dict[str, Any]) -> Limits | None:
     if stored["version"] != _VERSION:
         return None
-    limits = Limits(float(stored["copy_bandwidth"]), float(stored["flops"]))
+    limits = Limits(*[float(stored[field.name]) for field in fields(Limits)])
     sound = all(isfinite(rate) and rate > 0 for rate in asdict(limits).values())
     return limits if sound else None
 

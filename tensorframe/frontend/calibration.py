@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import methodcaller, neg
 from time import perf_counter
 from typing import Any
 
@@ -65,20 +66,20 @@ class Calibration(Page):
         return next(calibrated for calibrated in self.devices if calibrated.device == device)
 
     def __repr__(self) -> str:
-        rows = [("device", "found", "copy", "float32", "")]
-        return table(rows + [_row(calibrated) for calibrated in self.devices], right={2, 3})
+        rows = [("device", "found", "copy", "read", "float32", "")]
+        return table(rows + [_row(calibrated) for calibrated in self.devices], right={2, 3, 4})
 
 
 def _row(calibrated: CalibratedDevice) -> tuple[str, ...]:
     if calibrated.limits is None:
-        return str(calibrated.device), calibrated.name, "-", "-", calibrated.problem
-    bandwidth = f"{calibrated.limits.copy_bandwidth / 1e9:.3g} GB/s"
-    flops = f"{calibrated.limits.flops / 1e9:.3g} GFLOP/s"
+        return str(calibrated.device), calibrated.name, "-", "-", "-", calibrated.problem
+    limits = calibrated.limits
     return (
         str(calibrated.device),
         calibrated.name,
-        bandwidth,
-        flops,
+        f"{limits.copy_bandwidth / 1e9:.3g} GB/s",
+        f"{limits.read_bandwidth / 1e9:.3g} GB/s",
+        f"{limits.flops / 1e9:.3g} GFLOP/s",
         "" if calibrated.measured else "measured before",
     )
 
@@ -87,10 +88,11 @@ def calibrate(device: str | Device | None = None, *, force: bool = False) -> Cal
     """Measure how fast devices copy and compute at best, store the figures on disk, and return them as a table.
 
     Profiles and plans then show how near each kernel comes to the limits of its device. `copy_bandwidth` counts the
-    bytes read and written while a large float32 array is copied. `flops` is the rate of a matmul of large float32
-    matrices, or of a kernel of multiplications and additions, whichever is higher. The cpu works with all of its
-    threads. Each device takes about two seconds. Figures of an earlier run, for the same device with the same driver,
-    are read from disk unless `force` is true. In a table of all devices, a device that fails has its reason in its row.
+    bytes read and written while a large float32 array is copied, `read_bandwidth` those read while its largest element
+    is found. `flops` is the rate of a matmul of large float32 matrices, or of a kernel of multiplications and
+    additions, whichever is higher. The cpu works with all of its threads. Each device takes two or three seconds.
+    Figures of an earlier run, for the same device with the same driver, are read from disk unless `force` is true. In a
+    table of all devices, a device that fails has its reason in its row.
 
     DeviceError if `device` is not available. KernelError if the measurement on `device` fails.
 
@@ -132,16 +134,16 @@ def _measured(device: Device) -> Limits:
     if not info_of(device).capabilities.host_memory:
         # of the host's engines none is faster than its library; on devices kernels may be
         flops = max(flops, _arithmetic(device))
-    return Limits(copy_bandwidth=_copy(device), flops=flops)
+    copied, read = _bytes(device, neg, 8), _bytes(device, methodcaller("max"), 4)
+    return Limits(copy_bandwidth=copied, read_bandwidth=read, flops=flops)
 
 
-def _copy(device: Device) -> float:
-    """Return the bytes per second, read and written, of a kernel that changes nothing but signs."""
+def _bytes(device: Device, function: Callable[[Tensor], Tensor], nbytes: int) -> float:
+    """Return the bytes per second of a function that does little but move so many for each element."""
     best = 0.0
-    for size in _fitting(device, _ELEMENTS, lambda size: 8 * size):
-        operand = _operand(device, (size,))
-        seconds = _fastest(device, -operand)
-        best = max(best, 8 * size / seconds)
+    for size in _fitting(device, _ELEMENTS, lambda size: nbytes * size):
+        seconds = _fastest(device, function(_operand(device, (size,))))
+        best = max(best, nbytes * size / seconds)
         if seconds > _LONG:
             break
     return best

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tensorframe.backends.limits import Limits
 from tensorframe.frontend.calibration import CalibratedDevice, Calibration
 from tensorframe.notebook.results import device_name, result_page, table
 from tensorframe.notebook.style import gauge, hue, numbers, text, words
@@ -13,22 +14,23 @@ from tensorframe.notebook.wording import counted
 def calibration_page(calibration: Calibration) -> str:
     """Return a calibration as a piece of HTML."""
     limits = [calibrated.limits for calibrated in calibration if calibrated.limits is not None]
-    most = (
-        max([limits_of_one.copy_bandwidth for limits_of_one in limits], default=1.0),
-        max([limits_of_one.flops for limits_of_one in limits], default=1.0),
-    )
+    most = [max(rates) for rates in zip(*map(_rates, limits), strict=True)]
     facts = [f"<b>{counted(len(calibration.devices), 'device')}</b>", "at best, beside the fastest"]
     rows = [_row(calibrated, most) for calibrated in calibration]
-    return result_page(facts, table(["device", "found"], ["copy", "float32"], rows))
+    return result_page(facts, table(["device", "found"], ["copy", "read", "float32"], rows))
 
 
 def _row(calibrated: CalibratedDevice, most: Sequence[float]) -> str:
     names = words(device_name(calibrated.device), text(calibrated.name))
     if calibrated.limits is None:
-        return f'{names}<td colspan="3" style="text-align:left">{text(calibrated.problem)}</td>'
-    rates = (calibrated.limits.copy_bandwidth, "GB/s"), (calibrated.limits.flops, "GFLOP/s")
+        return f'{names}<td colspan="4" style="text-align:left">{text(calibrated.problem)}</td>'
+    units = ("GB/s", "GB/s", "GFLOP/s")
     cells = [
         f"{rate / 1e9:.3g} {unit}{gauge(rate / best, hue(calibrated.device), 110)}"
-        for (rate, unit), best in zip(rates, most, strict=True)
+        for rate, unit, best in zip(_rates(calibrated.limits), units, most, strict=True)
     ]
     return f"{names}{numbers(*cells)}{words('' if calibrated.measured else 'measured before')}"
+
+
+def _rates(limits: Limits) -> tuple[float, ...]:
+    return limits.copy_bandwidth, limits.read_bandwidth, limits.flops

@@ -22,15 +22,15 @@ class Prediction:
 def predict(step: Step) -> Prediction | None:
     """Return the time that a step takes at best: `max(bytes / bandwidth, flops / peak)`.
 
-    Bytes are those read and written, flops are counted by the cost that each row states; bandwidth and peak are what
-    `tfr.calibrate()` measured on the step's device. Nothing else is in it: neither the cost of a call nor caches, which
-    make small steps slower, or faster, than this. None where the device was not measured, and for transfers and
-    views, which these figures say nothing about.
+    Bytes are those read and written, each at its bandwidth; flops are counted by the cost that each row states.
+    Bandwidths and peak are what `tfr.calibrate()` measured on the step's device. Nothing else is in it: neither the
+    cost of a call nor caches, which make small steps slower, or faster, than this. None where the device was not
+    measured, and for transfers and views, which these figures say nothing about.
     """
     limits = _limits(step)
     if limits is None:
         return None
-    moving = (step.bytes_read + step.bytes_written) / limits.copy_bandwidth
+    moving = limits.seconds_of_bytes(step.bytes_read, step.bytes_written)
     computing = step.flops / limits.flops
     return Prediction(max(moving, computing), moving >= computing)
 

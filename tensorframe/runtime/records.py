@@ -73,7 +73,7 @@ class Record:
         if self.limit is None or self.kind not in ("kernel", "library"):
             return None
         least = max(
-            (self.bytes_read + self.bytes_written) / self.limit.copy_bandwidth,
+            self.limit.seconds_of_bytes(self.bytes_read, self.bytes_written),
             self.flops / self.limit.flops,
         )
         return _rate(least, self.mean)

@@ -10,7 +10,8 @@ from tensorframe.errors import ArgumentError, DeviceError
 from tensorframe.testing.boxed import BoxedBackend
 from tests.backends.devices import on_every_device
 
-FAST, SLOW = Limits(copy_bandwidth=1e12, flops=1e13), Limits(copy_bandwidth=1e9, flops=1e10)
+FAST = Limits(copy_bandwidth=1e12, read_bandwidth=1e12, flops=1e13)
+SLOW = Limits(copy_bandwidth=1e9, read_bandwidth=1e9, flops=1e10)
 
 
 @pytest.fixture
@@ -101,14 +102,14 @@ def test_ops_are_placed_by_time_only_where_that_is_asked_for_and_known(boxes):
 
     with tfr.config.override(placement="time"):
         assert moves() == 1  # nobody knows what takes how long
-        keep(tfr.Device("slow"), Limits(copy_bandwidth=1e9, flops=1e6))
+        keep(tfr.Device("slow"), Limits(copy_bandwidth=1e9, read_bandwidth=1e9, flops=1e6))
         keep(tfr.Device("quick"), FAST)
         assert moves() == 2
         # moving takes long, and computing nowhere
         keep(tfr.Device("slow"), SLOW)
         keep(tfr.Device("quick"), SLOW)
         assert moves() == 1
-    keep(tfr.Device("slow"), Limits(copy_bandwidth=1e9, flops=1e6))
+    keep(tfr.Device("slow"), Limits(copy_bandwidth=1e9, read_bandwidth=1e9, flops=1e6))
     assert moves() == 1
     with pytest.raises(ArgumentError, match="option placement is 'bytes' or 'time', got 'speed'"):
         tfr.config.configure(placement="speed")

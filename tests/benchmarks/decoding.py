@@ -4,8 +4,7 @@
 
 writes a GGUF file for each kind and lets tensorframe and llama.cpp (its Python wheel), one after the other, decode from
 it in one process; PyTorch multiplies the same matrices in float32, if it is there. The bandwidth is that of reading
-memory by NumPy, with as many threads; `tfr.calibrate` says what copying reaches. Of each, the median of the faster half
-of the tokens counts.
+memory as `tfr.calibrate` measures it. Of each, the median of the faster half of the tokens counts.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -161,19 +159,6 @@ def seconds(tokens: Iterator[int]) -> tuple[float, list[int]]:
     return float(np.median(np.sort(times)[: max(len(times) // 2, 1)])), given
 
 
-def bandwidth() -> float:
-    """Return the bytes a second at which NumPy reads memory, with as many threads."""
-    memory = np.ones(1 << 28, np.uint8).view(np.uint64)
-    parts = np.array_split(memory, thread_count())
-    best = np.inf
-    with ThreadPoolExecutor(len(parts)) as pool:
-        for _ in range(10):
-            began = time.perf_counter()
-            list(pool.map(np.max, parts))
-            best = min(best, time.perf_counter() - began)
-    return float(memory.nbytes / best)
-
-
 def say(line: str) -> None:
     """Print a line at once."""
     sys.stdout.write(f"{line}\n")
@@ -189,9 +174,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     tfr.config.configure(threads=options.threads)
-    read = bandwidth()
     (found,) = tfr.calibrate("cpu", force=True)
     assert found.limits is not None
+    read = found.limits.read_bandwidth
     say(f"reading: {read / 1e9:.1f} GB/s, copying: {found.limits.copy_bandwidth / 1e9:.1f} GB/s")
     for kind in options.kinds:
         count, nbytes = BLOCKS[kind]

@@ -28,7 +28,7 @@ from tensorframe.testing.boxed import BoxedBackend
 from tensorframe.testing.compare import assert_close
 from tests.notebook.graphs import LARGE, small, there_and_back, values
 
-LIMITS = Limits(copy_bandwidth=1e9, flops=1e10)
+LIMITS = Limits(copy_bandwidth=1e9, read_bandwidth=1e9, flops=1e10)
 
 
 @pytest.fixture

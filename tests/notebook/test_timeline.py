@@ -224,14 +224,14 @@ def test_an_empty_profile_is_a_page_too():
 def test_a_calibration_is_a_table_with_the_fastest_as_the_measure():
     found = tfr.Calibration(
         (
-            CalibratedDevice(Device("cpu"), "2 cores", Limits(5e10, 1e11), measured=True),
-            CalibratedDevice(Device("opencl"), "a <GPU>", Limits(2e11, 1e10), measured=False),
+            CalibratedDevice(Device("cpu"), "2 cores", Limits(5e10, 3e10, 1e11), measured=True),
+            CalibratedDevice(Device("opencl"), "a <GPU>", Limits(2e11, 4e10, 1e10), measured=False),
             CalibratedDevice(Device("wgpu"), "lost", None, measured=False, problem="a & b"),
         )
     )
     tree = ElementTree.fromstring(found._repr_html_())
     filled = re.findall(r"#\w+ (\d+)%,", ElementTree.tostring(tree, encoding="unicode"))
-    assert filled == ["25", "100", "100", "10"]
+    assert filled == ["25", "75", "100", "100", "100", "10"]
     said = words(tree)
-    for expected in ("50 GB/s", "100 GFLOP/s", "a <GPU>", "measured before", "a & b"):
+    for expected in ("50 GB/s", "30 GB/s", "100 GFLOP/s", "a <GPU>", "measured before", "a & b"):
         assert expected in said

@@ -60,7 +60,7 @@ def bench() -> tfr.Benchmark:
 def calibration() -> tfr.Calibration:
     return tfr.Calibration(
         (
-            CalibratedDevice(Device("cpu"), "2 cores", Limits(5e10, 1e11), measured=True),
+            CalibratedDevice(Device("cpu"), "2 cores", Limits(5e10, 3e10, 1e11), measured=True),
             CalibratedDevice(Device("wgpu"), "lost", None, measured=False, problem="a & b"),
         )
     )

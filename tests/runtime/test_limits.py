@@ -20,7 +20,7 @@ from tensorframe.frontend import calibration
 from tensorframe.graph.device import Device
 from tensorframe.testing.boxed import BoxedBackend
 
-MADE_UP = Limits(copy_bandwidth=2.5e10, flops=3e11)
+MADE_UP = Limits(copy_bandwidth=2.5e10, read_bandwidth=2.5e10, flops=3e11)
 
 
 @pytest.fixture
@@ -152,7 +152,16 @@ def test_calibrating_measures_once(folder, quick):
     assert again.limits == first.limits
     assert limits_of("numpy") == anew.limits
     assert first.limits.copy_bandwidth > 0
+    assert first.limits.read_bandwidth > 0
     assert first.limits.flops > 0
+
+
+def test_what_is_written_takes_what_a_copy_takes_beside_reading():
+    limits = Limits(copy_bandwidth=2e9, read_bandwidth=4e9, flops=1.0)
+    assert limits.seconds_of_bytes(4e9, 0) == 1
+    assert limits.seconds_of_bytes(4e9, 4e9) == 4
+    faster = Limits(copy_bandwidth=2e9, read_bandwidth=0.5e9, flops=1.0)
+    assert faster.seconds_of_bytes(1e9, 1e9) == 2
 
 
 def test_calibrating_knows_every_device_that_computes(folder, quick, monkeypatch):
