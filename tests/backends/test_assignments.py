@@ -76,7 +76,7 @@ CASES: list[tuple[Make, tuple[int, ...], tuple[int, ...], list[Any]]] = [
 
 
 @on_every_device
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].__name__}-{case[1:]}")
 def test_what_is_made_is_assigned_by_its_kernel(device: str, case: Any) -> None:
     make, shape, given, indices = case
     dtype = "int32" if make is points else "float32"
