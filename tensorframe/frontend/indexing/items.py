@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.backends.storage import Storage
-from tensorframe.config import Process, overridden
 from tensorframe.dtypes import BOOL, FORMAT, INTEGER, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
@@ -23,6 +21,7 @@ from tensorframe.frontend.dispatch import (
     weak_constant,
 )
 from tensorframe.frontend.indexing import masks
+from tensorframe.frontend.indexing.few import few_viewed, viewed
 from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
@@ -32,7 +31,6 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.record import cast, record, record_map
 from tensorframe.graph.shape import MAX_NDIM, Shape, broadcast, check_size
 from tensorframe.graph.tracing import TracedNumber, example
-from tensorframe.ops.creation import DATA
 from tensorframe.ops.elementwise import WHERE
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE, selected_shape
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
@@ -43,9 +41,6 @@ from tensorframe.site import recording_site
 _SELECTED_AT_ONCE = 1 << 24
 # Elements of a mask from which positions are worth a second call.
 _BY_POSITIONS = 1024
-_blank = object.__new__
-# Bounds of slices that are numbers now: those of others may be computed, or unknown while a function is traced.
-_BOUNDS: frozenset[type] = frozenset({int, type(None)})
 
 
 def getitem(tensor: Tensor, key: Any) -> Tensor:
@@ -57,7 +52,7 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
     IndexingError if an index is out of bounds.
     """
     if type(key) is slice:
-        part = _few_viewed(tensor.node, key)
+        part = few_viewed(tensor.node, key)
         if part is None:
             part = _leading(tensor.node, key)
         if part is not None:
@@ -73,7 +68,7 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
                 break
         else:
             return _element(tensor.node, key)
-        few = _few_viewed(tensor.node, *key)
+        few = few_viewed(tensor.node, *key)
         if few is not None:
             return few
     node = tensor.node
@@ -129,35 +124,6 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
     site = recording_site()
     part = new_node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
     return handle_on(new_node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
-
-
-def _few_viewed(node: Node, *key: Any) -> Tensor | None:
-    """Return the few elements that integers and slices select of a computed tensor in host memory; None for all else.
-
-    Nothing is recorded, unless for a gradient: to record it and look it up takes longer. Views of many elements are,
-    since plans fuse them.
-    """
-    storage = node.storage
-    if storage is None or type(storage.handle) is not np.ndarray or recordings:
-        return None
-    for item in key:
-        kind = type(item)
-        if kind is slice:
-            if not (
-                type(item.start) in _BOUNDS
-                and type(item.stop) in _BOUNDS
-                and type(item.step) in _BOUNDS
-            ):
-                return None
-        elif kind is not int:
-            return None
-    try:
-        view = storage.handle[key]
-    except (IndexError, ValueError):
-        return None  # which `parse` explains
-    if view.size > (overridden() or Process.base).small_size:
-        return None
-    return viewed(view, view.shape, node)
 
 
 def _masked(node: Node, mask: Node) -> Tensor | None:
@@ -220,20 +186,6 @@ def _leading(node: Node, key: slice) -> Tensor | None:
     return handle_on(
         new_node(SLICE, (node,), view, sizes, node.dtype, node.device, recording_site())
     )
-
-
-def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:
-    """Return a view of the array of a computed node as a tensor of this shape, which is computed, too."""
-    # constructors written out: loops over elements come by here
-    storage = _blank(Storage)
-    storage.device = node.device
-    storage.handle = array
-    storage.dtype = node.dtype
-    storage.shape = shape
-    handle = _blank(Tensor)
-    handle.node = part = new_node(DATA, (), (), shape, node.dtype, node.device, None)
-    part.storage = storage
-    return handle
 
 
 def _view(node: Node, selection: Selection) -> Node:

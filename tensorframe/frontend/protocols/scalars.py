@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
-from tensorframe.frontend.indexing.items import viewed
+from tensorframe.frontend.indexing.few import viewed
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.history import history
 from tensorframe.runtime.evaluate import computed_storage
