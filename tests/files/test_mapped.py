@@ -50,6 +50,18 @@ def test_views_look_at_the_file_too(loaded):
         (part * 2).compute()
 
 
+@pytest.mark.parametrize("key", [np.s_[990], np.s_[990:], np.s_[990, 1:], np.s_[990, 1]], ids=str)
+def test_views_of_few_elements_look_at_the_file_too(loaded, key):
+    path, x = loaded
+    part, copy = x[key], x[tfr.asarray([990])].compute()
+    rows = list(x[990:])
+    os.truncate(path, 4096)
+    for view in (part, rows[0]):
+        with pytest.raises(FileFormatError, match="was cut"):
+            view.tolist()
+    assert copy[0, 0].item() == 990 * 40
+
+
 def test_a_file_that_grows_or_is_replaced_stays_as_it_was_loaded(loaded):
     path, x = loaded
     with path.open("ab") as file:

@@ -49,13 +49,16 @@ def few_viewed(node: Node, *key: Any) -> Tensor | None:
 
 
 def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:
-    """Return a view of the array of a computed node as a tensor of this shape, which is computed, too."""
-    # constructors written out: loops over elements come by here
-    storage = _blank(Storage)
-    storage.device = node.device
-    storage.handle = array
-    storage.dtype = node.dtype
-    storage.shape = shape
+    """Return a view of the array of a computed node, or some of its elements, as a tensor that is computed, too."""
+    source = node.storage
+    if type(source) is not Storage and array.base is not None:
+        storage: Storage = source.viewed(array)  # in a file, at whose size it looks
+    else:  # constructors written out: loops over elements come by here
+        storage = _blank(Storage)
+        storage.device = node.device
+        storage.handle = array
+        storage.dtype = node.dtype
+        storage.shape = shape
     handle = _blank(Tensor)
     handle.node = part = new_node(DATA, (), (), shape, node.dtype, node.device, None)
     part.storage = storage
