@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -101,12 +103,13 @@ def test_reading_agrees_with_numpy(case):
     shape, key = case
     array = numbered(shape)
     expected = selected(array, key)
-    for asked in (key, lifted(key)):
+    computed, pending = tensor(array), tensor(array) + 0
+    for x, asked in ((computed, key), (computed, lifted(key)), (pending, lifted(key))):
         if expected is None:
             with pytest.raises(IndexingError):
-                tensor(array)[asked].compute()
+                x[asked].compute()
         else:
-            found = tensor(array)[asked]
+            found = x[asked]
             assert found.shape == expected.shape
             np.testing.assert_array_equal(found.numpy(), expected)
 
@@ -123,11 +126,12 @@ def test_writing_agrees_with_numpy_and_changes_nobody_else(case, data):
     value = np.full(data.draw(broadcasting_to(part.shape)), -7)
     expected = array.copy()
     expected[key] = value
-    for asked, given_value in ((key, value), (lifted(key), tensor(value)), (key, -7)):
+    cases = ((key, value), (lifted(key), tensor(value)), (key, -7))
+    for (asked, given_value), is_pending in product(cases, (False, True)):
         source = array.copy()
         x = tfr.asarray(source)
         other, same, view = x, tfr.asarray(x), x[...]
-        y = tfr.asarray(x, copy=True)
+        y = x + 0 if is_pending else tfr.asarray(x, copy=True)
         y[asked] = given_value
         np.testing.assert_array_equal(y.numpy(), expected)
         for untouched in (other, same, view):

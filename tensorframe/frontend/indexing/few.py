@@ -1,4 +1,8 @@
-"""Few elements of computed tensors in host memory: what a key selects is there at once, and nothing is recorded."""
+"""Few elements of computed tensors in host memory: they are selected and replaced at once, and nothing is recorded.
+
+To record an op, to look it up and to run it takes several times as long. Where a gradient is being recorded, or
+somebody looks at what runs, it is recorded all the same; so is what fails, and its error is raised as ever.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends import spans
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Process, overridden
+from tensorframe.dtypes import BOOL, INTEGER
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
 from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.creation import DATA
+from tensorframe.graph.tracing import TracedNumber
+from tensorframe.ops.creation import CONSTANT, DATA
+from tensorframe.runtime.leaves import numbers
 
 _blank = object.__new__
 # Bounds of slices that are numbers now: those of others may be computed, or unknown while a function is traced.
@@ -28,6 +37,80 @@ def few_viewed(node: Node, *key: Any) -> Tensor | None:
     storage = node.storage
     if storage is None or type(storage.handle) is not np.ndarray or recordings:
         return None
+    if not _are_plain(key):
+        return None
+    try:
+        view = storage.handle[key]
+    except (IndexError, ValueError):
+        return None  # which `parse` explains
+    if view.size > (overridden() or Process.base).small_size:
+        return None
+    return viewed(view, view.shape, node)
+
+
+def few_gathered(node: Node, index: Node) -> Tensor | None:
+    """Return the few elements of a computed tensor at computed positions along its first axis; None for all else."""
+    device = node.device
+    array, positions = _host_array(node, device), _host_array(index, device)
+    if array is None or positions is None or not positions.ndim or recordings or spans.onlookers:
+        return None
+    options = overridden() or Process.base
+    if positions.size * array.size > options.small_size * len(array) or options.checked:
+        return None
+    try:
+        selected = array.take(positions, 0)
+    except (IndexError, TypeError):
+        return None
+    return viewed(selected, selected.shape, node)
+
+
+def few_replaced(node: Node, key: Any, values: Node) -> Node | None:
+    """Return a computed tensor of few elements with values of its dtype where `key` selects; None for all else.
+
+    Values are a number, or computed. Keys are integers and slices, or one computed tensor of positions or a mask.
+    """
+    device = node.device
+    array = _host_array(node, device)
+    if array is None or recordings or spans.onlookers:
+        return None
+    options = overridden() or Process.base
+    if array.size > options.small_size or options.checked:
+        return None
+    if type(key) is Tensor:
+        if key.node.dtype not in INTEGER and key.node.dtype not in BOOL:
+            return None
+        place: Any = _host_array(key.node, device)
+        if place is None:
+            return None
+    elif _are_plain(key if type(key) is tuple else (key,)):
+        place = key
+    else:
+        return None
+    if values.op is CONSTANT and values.storage is None:
+        if type(values.attrs[0]) is TracedNumber:
+            return None
+        elements: Any = numbers[values]
+    else:
+        elements = _host_array(values, device)
+        if elements is None:
+            return None
+    replaced = array.copy()
+    try:
+        replaced[place] = elements
+    except (IndexError, ValueError):
+        return None
+    return viewed(replaced, node.shape, node).node
+
+
+def _host_array(node: Node, device: Device) -> np.ndarray[Any, Any] | None:
+    """Return the elements of a computed tensor of a device that is host memory; None for any other."""
+    storage = node.storage
+    array = storage.handle if storage is not None and node.device is device else None
+    return array if type(array) is np.ndarray else None
+
+
+def _are_plain(key: tuple[Any, ...]) -> bool:
+    """Whether a key consists of integers, and slices between bounds that are numbers."""
     for item in key:
         kind = type(item)
         if kind is slice:
@@ -36,16 +119,10 @@ def few_viewed(node: Node, *key: Any) -> Tensor | None:
                 and type(item.stop) in _BOUNDS
                 and type(item.step) in _BOUNDS
             ):
-                return None
+                return False
         elif kind is not int:
-            return None
-    try:
-        view = storage.handle[key]
-    except (IndexError, ValueError):
-        return None  # which `parse` explains
-    if view.size > (overridden() or Process.base).small_size:
-        return None
-    return viewed(view, view.shape, node)
+            return False
+    return True
 
 
 def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:

@@ -21,7 +21,7 @@ from tensorframe.frontend.dispatch import (
     weak_constant,
 )
 from tensorframe.frontend.indexing import masks
-from tensorframe.frontend.indexing.few import few_viewed, viewed
+from tensorframe.frontend.indexing.few import few_gathered, few_replaced, few_viewed, viewed
 from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
@@ -46,9 +46,9 @@ _BY_POSITIONS = 1024
 def getitem(tensor: Tensor, key: Any) -> Tensor:
     """Return the elements that `key` selects, as NumPy does; nothing computes, unless `key` holds a mask.
 
-    Integers, slices, None and ... give views (at once if the tensor is computed and they have few elements, or for
-    integers alone); integer tensors, arrays and lists gather; masks are computed at once, since the result's shape
-    depends on them.
+    Integers, slices, None and ... give views; integer tensors, arrays and lists gather. Of a computed tensor, few
+    elements at integers, slices or a computed tensor of positions are there at once. Masks are computed at once, since
+    the result's shape depends on them.
     IndexingError if an index is out of bounds.
     """
     if type(key) is slice:
@@ -73,6 +73,9 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
             return few
     node = tensor.node
     if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:  # in a third of the time
+        gathered = few_gathered(node, key.node)
+        if gathered is not None:
+            return gathered
         index = index_node(key, 0, node.shape[0], node.device)
         inputs = (node, index)
         device = node.device
@@ -221,10 +224,15 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
     """Make `tensor` a handle on a copy in which `value` replaces the elements that `key` selects.
 
     No other tensor changes. The value broadcasts to the selection and is cast to the tensor's dtype: ShapeError and
-    DTypeError if it cannot be. A mask is computed only if the values are one for each selected element.
+    DTypeError if it cannot be. A mask is computed only if the values are one for each selected element. Few elements
+    that are computed, as the key and the values are, are replaced at once.
     """
     node = tensor.node
     values = as_values(value, node)
+    replaced = few_replaced(node, key, values)
+    if replaced is not None:
+        tensor._rebind(replaced)
+        return
     if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:
         tensor._rebind(_with_rows(node, values, key))
         return

@@ -1,0 +1,139 @@
+"""Few elements of computed tensors are selected and replaced at once, with the values and errors as if recorded."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import DTypeError, ShapeError
+from tests.runtime.small_calls import frames
+
+_POSITIONS = {
+    "a vector": np.asarray([2, 0, 0, -1]),
+    "two axes": np.asarray([[1, 2], [0, -3]]),
+    "unsigned": np.asarray([2, 1], np.uint8),
+    "none": np.asarray([], np.int64),
+}
+
+
+@pytest.mark.parametrize("name", _POSITIONS)
+def test_few_elements_at_positions_are_there_at_once(name):
+    values, positions = np.arange(12.0).reshape(3, 4), _POSITIONS[name]
+    x, index = tfr.asarray(values).compute(), tfr.asarray(positions).compute()
+    part = x[index]
+    assert part.is_computed
+    assert part.dtype == x.dtype
+    np.testing.assert_array_equal(part.numpy(), values[positions])
+
+
+_ASSIGNED = {
+    "an element": (3, -1.5),
+    "a slice": (np.s_[1:5:2], 2),
+    "all": (np.s_[:], 7.0),
+    "positions": (np.asarray([1, 0, 1, -2]), np.asarray([1.0, 2.0, 3.0, 4.0])),
+    "a mask and a number": (np.arange(6) % 3 == 0, 9),
+    "a mask and values": (np.arange(6) % 3 == 0, np.asarray([8.0, 9.0])),
+    "one value with more axes": (np.s_[2:4], np.asarray([[5.0]])),
+}
+
+
+def _tensor(value):
+    return tfr.asarray(value).compute() if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.parametrize("name", _ASSIGNED)
+def test_few_elements_are_replaced_at_once_as_numpy_does(name):
+    key, value = _ASSIGNED[name]
+    expected = np.arange(6.0)
+    x = tfr.asarray(expected).compute()
+    other = tfr.asarray(x)
+    expected[key] = value
+    node = x.node
+    x[_tensor(key)] = _tensor(value)
+    assert x.is_computed
+    assert x.node is not node
+    np.testing.assert_array_equal(x.numpy(), expected)
+    assert other is x or other.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_parts_are_assigned_from_where_they_overlap():
+    x = tfr.asarray(np.arange(6.0)).compute()
+    before = x[:]
+    x[1:] = x[:-1]
+    assert x.tolist() == [0, 0, 1, 2, 3, 4]
+    assert before.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_look_ups_and_assignments_of_what_is_large_or_pending_are_recorded():
+    large, pending = tfr.asarray(np.arange(5000.0)).compute(), tfr.asarray(np.arange(5.0)) + 1
+    index = tfr.asarray([1, 3])
+    assert large[index].is_computed  # few elements of many
+    assert not large[tfr.asarray(np.zeros(5000, np.int64))].is_computed
+    assert not pending[index].is_computed
+    for tensor in (large, pending):
+        tensor[index] = 0.0
+        assert not tensor.is_computed
+    with tfr.config.override(small_size=0):
+        x = tfr.asarray(np.arange(5.0))
+        assert not x[index].is_computed
+        x[1] = 0.0
+        assert not x.is_computed
+
+
+@pytest.mark.parametrize("value", [2, np.asarray([3.0, 4.0])], ids=["number", "values"])
+def test_gradients_pass_few_elements_that_are_selected_or_replaced(value):
+    index = tfr.asarray([1, 3]).compute()
+    x = tfr.asarray(np.arange(5.0)).compute()
+
+    def function(x):
+        y = x * 1
+        y.compute()
+        y[index] = _tensor(value)
+        return tfr.sum(y[tfr.asarray([0, 1, 4])] * 3)
+
+    assert tfr.grad(function)(x).tolist() == [3, 0, 0, 0, 3]
+
+
+def test_functions_that_are_recorded_assign_to_few_elements():
+    start = tfr.asarray(np.zeros(4)).compute()
+
+    @tfr.jit
+    def step(place, value):
+        x = start + 0
+        x[1] = 5.0
+        y = tfr.asarray([1.0, 2.0])
+        y[0] = value
+        return x[tfr.asarray([1, 0])] + y
+
+    assert step(0, 3.0).tolist() == [8, 2]
+    assert step(1, 4.0).tolist() == [9, 2]
+
+
+def test_errors_of_few_elements_leave_the_tensor_as_it_is():
+    x = tfr.asarray(np.arange(5.0)).compute()
+    for key, value, error in (
+        (7, 1.0, IndexError),
+        (tfr.asarray([0, 9]), 1.0, IndexError),
+        (np.s_[1:3], tfr.asarray([1.0, 2.0, 3.0]), ShapeError),
+        (0, 1j, DTypeError),
+    ):
+        with pytest.raises(error):
+            x[key] = value
+    with pytest.raises(IndexError):
+        x[tfr.asarray([0, 9])]
+    assert x.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_look_ups_and_assignments_take_few_frames():
+    x, index = tfr.asarray(np.arange(10.0)).compute(), tfr.asarray([3, 1, 2]).compute()
+
+    def assign(key):
+        x[key] = 1.0
+
+    assert frames(partial(operator.getitem, x, index)) <= 7
+    for key in (3, np.s_[2:8], index, tfr.asarray(np.arange(10) > 4)):
+        assert frames(partial(assign, key)) <= 16
