@@ -23,6 +23,7 @@ from tensorframe.frontend.ordering import sorting
 from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import sum as total
+from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor, attribute, method
 from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART
 from tensorframe.ops.movement import PERMUTE
@@ -135,6 +136,7 @@ def sort(
 
 
 @method
+@remembered
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis.
 
@@ -148,6 +150,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> T
 
 
 @method
+@remembered
 def trace(
     a: ArrayLike,
     offset: int = 0,

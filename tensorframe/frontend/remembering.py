@@ -107,14 +107,16 @@ def remembered_of(
             for name, value in options.items():
                 kind = type(value)
                 if kind is str and name == "device":
-                    key.append((name, resolve_device(value)))  # which one "auto" is may change
+                    key.append(
+                        (name, resolve_device(value).number)
+                    )  # which one "auto" is may change
                 elif kind in _PLAIN or _is_told_apart(value, kind):
                     key.append((name, kind, value or str(value)))
                 else:
                     return function(*values, **options)
             if not _is_usual(operands):
                 return function(*values, **options)
-            key.append(operands[0].device if operands else default_device())
+            key.append((operands[0].device if operands else default_device()).number)
             same = known.get(tuple(key))
             if same is not None:
                 return _recorded_again(same, operands)

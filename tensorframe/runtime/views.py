@@ -1,12 +1,16 @@
-"""Views of computed memory: they need no look-up and no plan, since no byte moves."""
+"""Views of computed memory: they need no look-up and no plan, since no byte moves, or few of them where none can."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from tensorframe import config
+from tensorframe.backends import spans
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.storage import Storage
+from tensorframe.config import Process, overridden
 from tensorframe.errors import CancelledError
 from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node
@@ -48,8 +52,9 @@ def run_view(node: Node) -> bool:
             if view.op is RESHAPE:
                 if array.flags.c_contiguous:  # as most are; it takes a third of the time
                     array = array.reshape(view.attrs[0])
-                else:
-                    array = array.reshape(view.attrs[0], copy=False)  # a copy kernels make faster
+                else:  # a copy of many elements kernels make faster
+                    may_copy = None if _are_few(array, looked_at) else False
+                    array = array.reshape(view.attrs[0], copy=may_copy)
             else:
                 array = implementation[view.op](array, *view.attrs)
     except KeyboardInterrupt:
@@ -71,6 +76,15 @@ def run_view(node: Node) -> bool:
         node.storage = storage
         node.inputs = ()
     return True
+
+
+def _are_few(array: np.ndarray[Any, Any], storage: Storage) -> bool:
+    """Whether elements are copied in less time than it takes to find what copies them, and nobody looks on."""
+    return (
+        array.size <= (overridden() or Process.base).small_size
+        and type(storage) is Storage  # a copy would seem to lie in a file
+        and not spans.onlookers
+    )
 
 
 def views_computed(inputs: Inputs) -> bool:

@@ -19,6 +19,15 @@ VIEWED = {
     "flip": (lambda x, m: tfr.flip(x), 17),
     "transpose": (lambda x, m: tfr.transpose(m), 16),
     "reshape": (lambda x, m: tfr.reshape(m, (-1,)), 25),
+    "permute_dims": (lambda x, m: tfr.permute_dims(m, (1, 0)), 13),
+    "diagonal": (lambda x, m: tfr.diagonal(m), 13),
+}
+
+# shapes that take a copy of views
+SPREAD = {
+    "repeat": (lambda x, m: tfr.repeat(x, 2), 18),
+    "tile": (lambda x, m: tfr.tile(m, (2, 2)), 18),
+    "transposed": (lambda x, m: tfr.reshape(m.T, (-1,)), 30),
 }
 
 
@@ -30,6 +39,24 @@ def test_views_take_few_frames(name):
     assert frames(lambda: function(vector, matrix).compute()) <= most
     part = function(vector, matrix).numpy()
     assert any(np.shares_memory(part, whole.numpy()) for whole in (vector, matrix))
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_few_elements_under_shapes_that_no_view_has_are_copied_in_few_frames(name):
+    function, most = SPREAD[name]
+    vector, matrix = np.arange(12.0), np.arange(12.0).reshape(3, 4)
+    x, m = tfr.asarray(vector), tfr.asarray(matrix)
+    assert frames(lambda: function(x, m).compute()) <= most
+    expected = {"repeat": vector.repeat(2), "tile": np.tile(matrix, (2, 2))}
+    np.testing.assert_array_equal(
+        function(x, m).numpy(), expected.get(name, matrix.T.reshape(-1)), strict=True
+    )
+
+
+def test_a_trace_is_recorded_in_few_frames():
+    matrix = tfr.asarray(np.arange(9.0).reshape(3, 3))
+    assert frames(lambda: tfr.trace(matrix)) <= 10
+    assert tfr.trace(matrix).item() == 12
 
 
 def test_a_part_of_what_is_computed_is_computed_and_no_part_of_anything_else():

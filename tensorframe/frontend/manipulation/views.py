@@ -108,6 +108,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Tensor:
     return reshape(a, (-1,), "C" if order == "K" else order)
 
 
+@remembered
 def permute_dims(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     """Return `a` with its axes in another order: axis i of the result is axis `axes[i]` of `a`.
 
