@@ -24,10 +24,10 @@ _POSITIONS = {
 def test_few_elements_at_positions_are_there_at_once(name):
     values, positions = np.arange(12.0).reshape(3, 4), _POSITIONS[name]
     x, index = tfr.asarray(values).compute(), tfr.asarray(positions).compute()
-    part = x[index]
-    assert part.is_computed
-    assert part.dtype == x.dtype
-    np.testing.assert_array_equal(part.numpy(), values[positions])
+    for part in (x[index], x[positions]):
+        assert part.is_computed
+        assert part.dtype == x.dtype
+        np.testing.assert_array_equal(part.numpy(), values[positions])
 
 
 _ASSIGNED = {
@@ -45,15 +45,16 @@ def _tensor(value):
     return tfr.asarray(value).compute() if isinstance(value, np.ndarray) else value
 
 
+@pytest.mark.parametrize("made", [_tensor, lambda value: value], ids=["tensors", "arrays"])
 @pytest.mark.parametrize("name", _ASSIGNED)
-def test_few_elements_are_replaced_at_once_as_numpy_does(name):
+def test_few_elements_are_replaced_at_once_as_numpy_does(name, made):
     key, value = _ASSIGNED[name]
     expected = np.arange(6.0)
     x = tfr.asarray(expected).compute()
     other = tfr.asarray(x)
     expected[key] = value
     node = x.node
-    x[_tensor(key)] = _tensor(value)
+    x[made(key)] = made(value)
     assert x.is_computed
     assert x.node is not node
     np.testing.assert_array_equal(x.numpy(), expected)

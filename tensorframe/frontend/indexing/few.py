@@ -48,14 +48,20 @@ def few_viewed(node: Node, *key: Any) -> Tensor | None:
     return viewed(view, view.shape, node)
 
 
-def few_gathered(node: Node, index: Node) -> Tensor | None:
+def few_gathered(node: Node, key: Any) -> Tensor | None:
     """Return the few elements of a computed tensor at computed positions along its first axis; None for all else."""
     device = node.device
-    array, positions = _host_array(node, device), _host_array(index, device)
-    if array is None or positions is None or not positions.ndim or recordings or spans.onlookers:
+    array, positions = _host_array(node, device), _host_places(key, device)
+    if array is None or not array.ndim or recordings or spans.onlookers:
+        return None
+    if positions is None or not positions.ndim or positions.dtype not in INTEGER:
         return None
     options = overridden() or Process.base
-    if positions.size * array.size > options.small_size * len(array) or options.checked:
+    if (
+        positions.size * array.size > options.small_size * len(array)
+        or options.validate
+        or options.check_nan
+    ):
         return None
     try:
         selected = array.take(positions, 0)
@@ -67,25 +73,20 @@ def few_gathered(node: Node, index: Node) -> Tensor | None:
 def few_replaced(node: Node, key: Any, values: Node) -> Node | None:
     """Return a computed tensor of few elements with values of its dtype where `key` selects; None for all else.
 
-    Values are a number, or computed. Keys are integers and slices, or one computed tensor of positions or a mask.
+    Values are a number, or computed. Keys are integers and slices, or positions or a mask, computed or an array.
     """
     device = node.device
     array = _host_array(node, device)
     if array is None or recordings or spans.onlookers:
         return None
     options = overridden() or Process.base
-    if array.size > options.small_size or options.checked:
+    if array.size > options.small_size or options.validate or options.check_nan:
         return None
-    if type(key) is Tensor:
-        if key.node.dtype not in INTEGER and key.node.dtype not in BOOL:
+    place: Any = _host_places(key, device)
+    if place is None:
+        if not _are_plain(key if type(key) is tuple else (key,)):
             return None
-        place: Any = _host_array(key.node, device)
-        if place is None:
-            return None
-    elif _are_plain(key if type(key) is tuple else (key,)):
         place = key
-    else:
-        return None
     if values.op is CONSTANT and values.storage is None:
         if type(values.attrs[0]) is TracedNumber:
             return None
@@ -107,6 +108,14 @@ def _host_array(node: Node, device: Device) -> np.ndarray[Any, Any] | None:
     storage = node.storage
     array = storage.handle if storage is not None and node.device is device else None
     return array if type(array) is np.ndarray else None
+
+
+def _host_places(key: Any, device: Device) -> np.ndarray[Any, Any] | None:
+    """Return the positions or the mask that a key is, computed or an array; None for any other key."""
+    places = _host_array(key.node, device) if type(key) is Tensor else key
+    if type(places) is not np.ndarray or not (places.dtype in INTEGER or places.dtype in BOOL):
+        return None
+    return places
 
 
 def _are_plain(key: tuple[Any, ...]) -> bool:

@@ -47,9 +47,8 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
     """Return the elements that `key` selects, as NumPy does; nothing computes, unless `key` holds a mask.
 
     Integers, slices, None and ... give views; integer tensors, arrays and lists gather. Of a computed tensor, few
-    elements at integers, slices or a computed tensor of positions are there at once. Masks are computed at once, since
-    the result's shape depends on them.
-    IndexingError if an index is out of bounds.
+    elements at integers, slices or computed positions are there at once. Masks are computed at once, since the result's
+    shape depends on them. IndexingError if an index is out of bounds.
     """
     if type(key) is slice:
         part = few_viewed(tensor.node, key)
@@ -72,10 +71,11 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
         if few is not None:
             return few
     node = tensor.node
-    if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:  # in a third of the time
-        gathered = few_gathered(node, key.node)
+    if type(key) is Tensor or type(key) is np.ndarray:
+        gathered = few_gathered(node, key)
         if gathered is not None:
             return gathered
+    if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:  # in a third of the time
         index = index_node(key, 0, node.shape[0], node.device)
         inputs = (node, index)
         device = node.device
