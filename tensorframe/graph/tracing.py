@@ -249,6 +249,6 @@ def example(number: Any) -> Any:
     """Return a known number of the same Python type: for rules that need the type alone."""
     if type(number) is not TracedNumber:
         return number
-    if number.kind is None:  # no number that a user gets: a pass asks for its value
+    if number.kind is None:  # no number that a user gets: a pass needs its value
         _reads(number)
     return number.kind(1)
