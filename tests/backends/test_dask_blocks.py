@@ -1,5 +1,6 @@
 """Blocks on Dask's device: how many tasks expressions take, that blocks join to the whole, and whose bits they have."""
 
+import pickle
 import sys
 from collections import Counter
 from pathlib import Path
@@ -280,15 +281,16 @@ def test_blocks_are_added_by_the_kernels_of_the_whole(monkeypatch):
 
     regions = []
 
-    def run(region, inputs):
+    def run(made, region):
         regions.append(region)
-        return run_region(region, inputs)
+        return run_alike(made, region)
 
-    run_region = partials.run_region
-    monkeypatch.setattr(partials, "run_region", run)
+    run_alike = partials.run_alike
+    monkeypatch.setattr(partials, "run_alike", run)
+    partials._alike.cache_clear()
     values, x = array((256, 256), SQUARES)
     assert np.isclose(x.sum().item(), values.astype(np.float64).sum(), rtol=2**-22)
-    assert len(regions) == 256
+    assert len(regions) == 1  # for 256 blocks of one size
     assert {entry.op.name for region in regions for entry in region.ops} == {"sum"}
     assert {entry.dtype for region in regions for entry in region.ops} == {np.dtype(np.float64)}
 
@@ -412,17 +414,63 @@ class TestDecompositions:
 
 def test_blocks_of_one_size_of_maps_are_prepared_once():
     """To look for what a block of an elementwise region needs took each task longer than to run it."""
-    from tensorframe.backends.dask.tasks import _elementwise
+    from tensorframe.backends.dask.programs import elementwise
 
     values, x = array((512, 6), (16, 6))
     row = tfr.from_native(da.from_array(np.arange(6, dtype="float32"), chunks=6).persist())
-    before = _elementwise.cache_info()
+    before = elementwise.cache_info()
     result = w1(x) * row - 1
     assert np.array_equal(
         result.numpy(), (w1(tfr.asarray(values)) * np.arange(6, dtype="f4") - 1).numpy()
     )
-    after = _elementwise.cache_info()
-    assert (after.misses - before.misses, after.hits - before.hits) == (1, 31)
+    after = elementwise.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (1, 0)
+
+
+@pytest.mark.parametrize("reduce", [tfr.sum, tfr.var, tfr.argmax, tfr.prod])
+def test_blocks_of_one_size_are_reduced_by_what_was_prepared_once(reduce):
+    """To add reductions to what makes a block, and to look for its program, took each task longer than to run it."""
+    from tensorframe.backends.dask.partials import _alike
+
+    values, x = array((513, 6), (16, 6))  # and one block of another size
+    for made, expected in ((w1(x), w1(tfr.asarray(values))), (x, tfr.asarray(values))):
+        before = _alike.cache_info()
+        result = reduce(made, axis=0)
+        np.testing.assert_allclose(result.numpy(), reduce(expected, axis=0).numpy(), rtol=1e-5)
+        after = _alike.cache_info()
+        assert (after.misses - before.misses, after.hits - before.hits) == (2, 0)
+
+
+def test_what_tasks_have_found_out_does_not_travel():
+    from tensorframe.backends.dask.tasks import Memo
+
+    assert pickle.loads(pickle.dumps(Memo({(1, 2): lambda: None}))) == Memo()
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_tasks_go_to_a_scheduler_of_this_process_as_they_are(scheduler, monkeypatch):
+    """Expressions around them, with their tokens, took as long as a dozen tasks; others are given `persist` makes."""
+    from tensorframe.backends.dask import running
+
+    def given(graph, keys, **options):
+        calls.append(type(graph))
+        return dask.get(graph, keys, **options)
+
+    def persist(*arrays, **options):
+        raise AssertionError("persist was asked")
+
+    calls = []
+    values, x = array((64, 6), (16, 6))
+    expected = values * 2, values.sum(axis=0)
+    with dask.config.set(scheduler=given):
+        others = tfr.compute(x * 2, x.sum(axis=0))
+    monkeypatch.setattr(running, "persist", persist)
+    with dask.config.set(scheduler=scheduler):
+        ours = tfr.compute(x * 2, x.sum(axis=0))
+    assert len(calls) == 1
+    for results in (others, ours):
+        for result, wanted in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-5)
 
 
 def test_all_of_many_blocks_see_one_place_of_the_same_operand():

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.dask.partials import Partial
-from tensorframe.backends.dask.tasks import by_one_thread, run_region
+from tensorframe.backends.dask.programs import by_one_thread, run_region
 from tensorframe.dtypes import FLOATING, DType
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tensorframe.backends.dask.tasks import BlockCall, by_one_thread, owned, run_region
+from tensorframe.backends.dask.programs import (
+    Alike,
+    at_the_origin,
+    by_one_thread,
+    run_alike,
+    run_region,
+)
+from tensorframe.backends.dask.tasks import BlockCall, Memo, owned
 from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of, float64
 from tensorframe.graph.op import Op, find
 from tensorframe.graph.region import Region, RegionOp
@@ -21,8 +29,13 @@ from tensorframe.graph.shape import Shape, reduced
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.formulas import VAR
 from tensorframe.ops.reduction import ARGMAX, ARGMIN, MAX, MIN, SUM
-from tensorframe.quick_dataclasses import dataclass
-from tensorframe.schedule.blocks import Block
+from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.schedule.blocks import Block, extents
+
+# Of what reduces blocks of one size, a process keeps so much.
+_KEPT = 256
+# of the outputs of a region, those that each reduction leaves
+_Places: TypeAlias = list[tuple[int, ...]]
 
 
 def total_dtype(op: Op, dtype: DType) -> DType:
@@ -48,37 +61,29 @@ class PartialCall:
     call: BlockCall
     axes: tuple[int, ...]
     left: tuple[Partial, ...]
+    memo: Memo = field(default_factory=Memo, compare=False, repr=False)
 
     def __call__(self, block: Block, spans: Any, *parts: Any) -> Any:
         """Return what is left of a block, a tuple for each of `left`."""
-        made, inputs = self.call.prepared(block, spans, parts)
-        extended = Extended(made)
-        places = [self._add(extended, left) for left in self.left]
-        outputs = tuple(dict.fromkeys([place for own in places for place in own]))
-        with by_one_thread(alone=False):
-            values = dict(zip(outputs, run_region(extended.region(outputs), inputs), strict=True))
+        sizes = extents(block)
+        if sizes not in self.memo:
+            key = self.call.region.key()
+            self.memo[sizes] = _alike(key, self.call.values, sizes, self.axes, self.left)
+        known: tuple[_Places, Alike] | None = self.memo[sizes]
+        if known is not None:
+            places, program = known
+            made = self.call.moved(program, block, spans, parts)
+        else:
+            region, inputs = self.call.prepared(block, spans, parts)
+            region, places = _reduced(region, self.axes, self.left)
+            with by_one_thread(alone=False):
+                made = run_region(region, inputs)
         return tuple(
             [
-                self._finished(left, [owned(values[place]) for place in own], block)
+                self._finished(left, [owned(made[place]) for place in own], block)
                 for left, own in zip(self.left, places, strict=True)
             ]
         )
-
-    def _add(self, region: Extended, left: Partial) -> tuple[int, ...]:
-        """Add the ops of a reduction; return the values that are left."""
-        x = region.value
-        if left.op is VAR:
-            return region.moments(left.dtype, self.axes)
-        if left.op in (ARGMAX, ARGMIN):
-            extreme = MAX if left.op is ARGMAX else MIN
-            return (
-                region.reduced(left.op, x, self.axes, np.dtype(np.int64)),
-                region.reduced(extreme, x, self.axes, region.kind_of(x)[1]),
-            )
-        if left.op is not SUM:
-            x = region.cast(x, left.dtype)
-        # kernels add as they would for the whole, and leave a total in float64 that is not rounded
-        return (region.reduced(left.op, x, self.axes, left.dtype),)
 
     def _finished(self, left: Partial, values: list[Any], block: Block) -> tuple[Any, ...]:
         if left.op is VAR:
@@ -98,6 +103,50 @@ class PartialCall:
             index = places // step % inside[position] + block[axis][0]
             result += index * prod([whole_shape[other] for other in axes[position + 1 :]])
         return result
+
+
+@lru_cache(_KEPT)
+def _alike(
+    key: tuple[Any, ...],
+    values: tuple[int, ...],
+    sizes: Shape,
+    axes: tuple[int, ...],
+    left: tuple[Partial, ...],
+) -> tuple[_Places, Alike] | None:
+    """Return what reduces blocks of such sizes wherever they lie; None where they are not made elementwise."""
+    made = at_the_origin(key[0], values, sizes)
+    if made is None:
+        return None
+    region, places = _reduced(made.region, axes, left)
+    return places, run_alike(made, region)
+
+
+def _reduced(
+    region: Region, axes: tuple[int, ...], left: Sequence[Partial]
+) -> tuple[Region, _Places]:
+    """Return a region that makes a block with reductions of it, and the outputs that each of these leaves."""
+    extended = Extended(region)
+    values = [_add(extended, own, axes) for own in left]
+    outputs = tuple(dict.fromkeys([value for own in values for value in own]))
+    place = {value: number for number, value in enumerate(outputs)}
+    return extended.region(outputs), [tuple([place[value] for value in own]) for own in values]
+
+
+def _add(region: Extended, left: Partial, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Add the ops of a reduction; return the values that are left."""
+    x = region.value
+    if left.op is VAR:
+        return region.moments(left.dtype, axes)
+    if left.op in (ARGMAX, ARGMIN):
+        extreme = MAX if left.op is ARGMAX else MIN
+        return (
+            region.reduced(left.op, x, axes, np.dtype(np.int64)),
+            region.reduced(extreme, x, axes, region.kind_of(x)[1]),
+        )
+    if left.op is not SUM:
+        x = region.cast(x, left.dtype)
+    # kernels add as they would for the whole, and leave a total in float64 that is not rounded
+    return (region.reduced(left.op, x, axes, left.dtype),)
 
 
 class Extended:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dask import threaded
 from dask.base import get_scheduler, persist
+from dask.local import get_sync
 
-from tensorframe.backends.dask.arrays import is_ours, is_pending
+from tensorframe.backends.dask.arrays import array_of, block_keys, is_ours, is_pending
+
+# Schedulers of this process, which take tasks as they are.
+_HERE = (threaded.get, get_sync)
 
 
 def computed(array: Any, client: Any) -> Any:
@@ -29,9 +34,28 @@ def persisted(handles: Sequence[Any], client: Any) -> list[Any]:
 
         done = kept(client, list(pending.values()))
     else:
-        done = persist(*pending.values(), optimize_graph=optimizes(pending.values()), **_options())
+        done = _kept_here(list(pending.values()))
     results = dict(zip(pending, done, strict=True))
     return [_replaced(handle, results) for handle in handles]
+
+
+def _kept_here(arrays: Sequence[Any]) -> list[Any]:
+    """Return arrays whose blocks a scheduler of Dask has computed.
+
+    Tasks of ours go to one of this process directly: `persist` wraps them in expressions, of which it makes tokens, and
+    orders another graph to put its results together, which takes as long as to run a dozen tasks.
+    """
+    run: Any = get_scheduler() or threaded.get
+    if run not in _HERE or optimizes(arrays):
+        return list(persist(*arrays, optimize_graph=optimizes(arrays), scheduler=run))
+    layers = {name: layer for array in arrays for name, layer in array.dask.layers.items()}
+    tasks = {key: task for layer in layers.values() for key, task in layer.items()}
+    keys = [list(block_keys(array)) for array in arrays]
+    blocks = run(tasks, keys)
+    return [
+        array_of(array.name, dict(zip(own, made, strict=True)), array.chunks, array.dtype)
+        for array, own, made in zip(arrays, keys, blocks, strict=True)
+    ]
 
 
 def optimizes(arrays: Iterable[Any]) -> bool:

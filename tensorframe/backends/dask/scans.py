@@ -13,8 +13,9 @@ from tensorframe.backends.dask.arrays import Array, array_of, new_name
 from tensorframe.backends.dask.joins import ufunc_of
 from tensorframe.backends.dask.layers import blocks_of
 from tensorframe.backends.dask.partials import Extended, Partial, alone, total_dtype
+from tensorframe.backends.dask.programs import by_one_thread, run_region
 from tensorframe.backends.dask.reductions import Operand
-from tensorframe.backends.dask.tasks import BlockCall, NamedCall, by_one_thread, owned, run_region
+from tensorframe.backends.dask.tasks import BlockCall, NamedCall, owned
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
