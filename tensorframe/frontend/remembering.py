@@ -18,6 +18,7 @@ from tensorframe.dtypes import FLOATING, default_float
 from tensorframe.frontend.dispatch import all_tensors, handle_on
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
+from tensorframe.graph.history import recordings
 from tensorframe.graph.node import Node, new_node, next_serial
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.ops.creation import CONSTANT, DATA
@@ -121,7 +122,11 @@ def remembered_of(
             if same is not None:
                 return _recorded_again(same, operands)
             first = next_serial()
-            result = function(*values, **options)
+            recordings.append(None)
+            try:
+                result = function(*values, **options)
+            finally:
+                recordings.pop()
             recording = _recording_of(result, operands, first)
             if recording is not None:
                 if len(known) >= _CALLS:
@@ -197,6 +202,7 @@ def _is_small_value(node: Node, first: int) -> bool:
         and node.serial >= first
         and node.size <= _ELEMENTS
         and type(node.storage.handle) is np.ndarray
+        and node.storage.handle.base is None  # no view of an operand
     )
 
 

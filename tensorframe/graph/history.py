@@ -16,7 +16,8 @@ history: ContextVar[dict[Any, tuple[Any, ...]] | None] = ContextVar(
     "tensorframe_history", default=None
 )
 
-# one for each gradient that is being recorded, by any thread: where there is none, nobody need ask for a history
+# One for each gradient that is being recorded, by any thread: where there is none, nobody need ask for a history. So it
+# is with calls whose nodes are remembered: what they see of a computed tensor has to be made of that, each time.
 recordings: list[None] = []
 
 

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.errors import TensorFrameError
 from tensorframe.graph.node import Node, discover
 from tensorframe.site import line_of
+from tests.frontend.every_function import CALLS_OF, operands
+from tests.frontend.test_sharing import evaluated
 
 Call = Callable[[tfr.Tensor], Any]
 
@@ -152,3 +155,37 @@ def test_joined_sequences_are_remembered_by_their_tensors(name: str) -> None:
     assert _as_text(ours((x, y)).node) == _as_text(ours([y, z]).node)
     mixed = theirs((values[0], [1.0, 2.0, 3.0]))  # a list among tensors goes the long way
     np.testing.assert_array_equal(ours((x, [1.0, 2.0, 3.0])).numpy(), mixed)
+
+
+def _computed(call: str, factor: float, device: str) -> list[np.ndarray[Any, Any]]:
+    """Return the results of a call of small computed tensors, whose floats are those of `operands` times a factor."""
+    named = {
+        name: tfr.asarray(array * array.dtype.type(factor) if array.dtype == "float32" else array)
+        for name, array in operands().items()
+    }
+    with tfr.use_backend(device):
+        on_it = {name: tensor.to_device(device) for name, tensor in named.items()}
+        return [np.asarray(part) for part in evaluated(call, on_it)]
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("function", sorted(CALLS_OF))
+def test_a_later_call_has_its_own_values(function: str) -> None:
+    """What a function sees of a small computed tensor is a view at once, and must not be remembered as a number."""
+    for call in CALLS_OF[function]:
+        try:
+            expected = _computed(call, 0.5, "numpy")  # the first call there
+        except (TensorFrameError, ArithmeticError):
+            continue  # a factor may leave the domain
+        _computed(call, 1.0, "cpu")
+        found = _computed(call, 0.5, "cpu")
+        for part, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(part, wanted, rtol=2e-3, atol=2e-4)
+
+
+def test_views_of_operands_are_no_numbers() -> None:
+    asked = np.linspace(-3, 6, 11)
+    for start in (0.0, 2.0, -1.5):
+        given = asked, np.arange(3.0) + start, np.array([5.0, -start, 2.0])
+        found = tfr.interp(*map(tfr.asarray, given), left=-1.0, right=7.0)
+        np.testing.assert_array_equal(found.numpy(), np.interp(*given, left=-1.0, right=7.0))

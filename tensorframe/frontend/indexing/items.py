@@ -116,7 +116,7 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
             raise out_of_bounds(index, axis, size)
     rest = shape[len(key) :]
     array: Any = None if node.storage is None else node.storage.handle
-    if type(array) is np.ndarray and history.get() is None:
+    if type(array) is np.ndarray and not recordings:
         return viewed(array[(*key, ...)], rest, node)  # type: ignore[arg-type]
     starts = [
         index if index >= 0 else index + size for index, size in zip(key, shape, strict=False)
