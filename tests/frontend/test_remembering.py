@@ -186,6 +186,8 @@ def test_a_later_call_has_its_own_values(function: str) -> None:
 def test_views_of_operands_are_no_numbers() -> None:
     asked = np.linspace(-3, 6, 11)
     for start in (0.0, 2.0, -1.5):
-        given = asked, np.arange(3.0) + start, np.array([5.0, -start, 2.0])
-        found = tfr.interp(*map(tfr.asarray, given), left=-1.0, right=7.0)
-        np.testing.assert_array_equal(found.numpy(), np.interp(*given, left=-1.0, right=7.0))
+        points, values = np.arange(3.0) + start, np.array([5.0, -start, 2.0])
+        x, p, v = map(tfr.asarray, (asked, points, values))
+        found = tfr.interp(x, p, v, left=-1.0, right=7.0).numpy()
+        expected = np.interp(asked, points, values, left=-1.0, right=7.0)
+        np.testing.assert_array_equal(found, expected)
