@@ -45,6 +45,12 @@ def strides_of(shape: Shape, layout: Sequence[int] | None = None) -> tuple[int, 
     return tuple(strides)
 
 
+def broadcast_strides(shape: Shape, strides: Sequence[int], to: Shape) -> tuple[int, ...]:
+    """Return the strides, in any unit, of an array of this shape where it is broadcast to another."""
+    own = [0 if size == 1 else step for size, step in zip(shape, strides, strict=True)]
+    return (*[0] * (len(to) - len(own)), *own)
+
+
 def broadcast(op: str, first: Shape, *others: Shape) -> Shape:
     """Return the shape that shapes broadcast to; ShapeError names the first axis that does not fit."""
     result = first

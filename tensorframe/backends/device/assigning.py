@@ -12,7 +12,7 @@ from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.queue import Queue
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import Shape, broadcast, strides_of
+from tensorframe.graph.shape import Shape, broadcast, broadcast_strides, strides_of
 from tensorframe.kernel.groups.algorithms.assignment import Assigned, build_assignment
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.nest.nest import Access
@@ -86,7 +86,11 @@ class Assigning(Lowering):
         shapes = [self.original.shape_of(source) for source in indices]
         chosen = broadcast(scatter.op.name, *shapes)
         pointing = [
-            (source, self.original.dtype_of(source), _broadcast(shape, strides[source], chosen))
+            (
+                source,
+                self.original.dtype_of(source),
+                broadcast_strides(shape, strides[source], chosen),
+            )
             for source, shape in zip(indices, shapes, strict=True)
         ]
         access = (
@@ -109,9 +113,3 @@ class Assigning(Lowering):
         target = self.target(queue, strides, into)
         places = self.parts.places
         return build_assignment(self.region, self.space, strides, places, target, assigned)
-
-
-def _broadcast(shape: Shape, strides: Strides, chosen: Shape) -> Strides:
-    """Return the strides of an array that is broadcast to a shape."""
-    own = [0 if size == 1 else step for size, step in zip(shape, strides, strict=True)]
-    return (*(0,) * (len(chosen) - len(own)), *own)

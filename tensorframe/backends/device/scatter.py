@@ -18,7 +18,7 @@ from tensorframe.backends.device.sort import sorted_with_places
 from tensorframe.dtypes import COMPLEX, DType, real_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.graph.shape import Shape, broadcast, broadcast_strides
 from tensorframe.kernel.groups.algorithms.scatter import (
     Pointing,
     Replacing,
@@ -173,7 +173,7 @@ class _Targets(_OneOp):
         axes, _ = op.attrs
         (line, _), *indices = self.region.inputs
         steps = [
-            _broadcast(shape, own, self._chosen)
+            broadcast_strides(shape, own, self._chosen)
             for (shape, _), own in zip(indices, strides[1:], strict=True)
         ]
         pointing = Pointing(
@@ -233,9 +233,3 @@ class _Stores(_OneOp):
         if op.op.combination is not None:
             return build_combined(replacing, op.op, target)
         return build_stores(replacing, target)
-
-
-def _broadcast(shape: Shape, strides: Strides, chosen: Shape) -> Strides:
-    """Return the strides of an array that is broadcast to a shape."""
-    own = [0 if size == 1 else step for size, step in zip(shape, strides, strict=True)]
-    return tuple([*[0] * len(chosen), *own][len(own) :])

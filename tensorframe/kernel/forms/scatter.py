@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tensorframe.dtypes import COMPLEX, FLOAT, bool_, float32, real_of, uint32
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import Shape, broadcast, strides_of
+from tensorframe.graph.shape import broadcast, broadcast_strides, strides_of
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.formula import bitcast, both, equal, negation, where
 from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested, smaller
@@ -107,7 +107,7 @@ class _Scatter:
         values = [scale * step for step in strides[self._values][:count]]
         indices = [(region.shape_of(index), strides[index]) for index in self._indices]
         chosen = broadcast(op.op.name, *[own for own, _ in indices])
-        steps = [_broadcast(*index, chosen) for index in indices]
+        steps = [broadcast_strides(*index, chosen) for index in indices]
         end = place + len(chosen)
         kept = [(shape[axis], out[axis]) for axis in range(len(shape)) if axis not in axes]
         beside = [*values[:place], *values[end:]]
@@ -282,9 +282,3 @@ class _Scatter:
             return ir.argument(f"x{source}", dtype)
         real = real_of(dtype) if dtype in COMPLEX else dtype
         return ir.load(ir.Buffer(f"x{source}", real, ir.Role.INPUT), position)
-
-
-def _broadcast(shape: Shape, strides: Strides, chosen: Shape) -> Strides:
-    """Return the strides of an array that is broadcast to a shape."""
-    own = [0 if size == 1 else step for size, step in zip(shape, strides, strict=True)]
-    return (*[0] * (len(chosen) - len(own)), *own)

@@ -20,6 +20,7 @@ from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir.formula import both, equal, negation
 from tensorframe.kernel.ir.loops import digits
 from tensorframe.kernel.nest.assemble import Built, Launch, finish
+from tensorframe.kernel.nest.axes import summed
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Layout, Strides, lay_out, output_buffers
 from tensorframe.kernel.nest.nest import Access
@@ -152,7 +153,7 @@ class _Assigning:
         if what.into.start:
             terms.append(self._numbers.take(what.into.start, "o"))
         store = ir.Store(
-            ir.Buffer(f"y{self._number}", self._dtype, ir.Role.OUTPUT), _sum(terms), made
+            ir.Buffer(f"y{self._number}", self._dtype, ir.Role.OUTPUT), summed(*terms), made
         )
         if prod(what.chosen) == 1:
             yield store
@@ -175,7 +176,7 @@ class _Assigning:
             for place, step in zip(along, steps, strict=True)
             if place is not None and step
         ]
-        index = ir.load(ir.Buffer(f"x{source}", dtype, ir.Role.INPUT), _sum(terms))
+        index = ir.load(ir.Buffer(f"x{source}", dtype, ir.Role.INPUT), summed(*terms))
         return place_on_axis(index, self._size(number))
 
     def _look_at_later(
@@ -208,7 +209,3 @@ class _Assigning:
 
     def _times(self, place: ir.Expr, step: int) -> ir.Expr:
         return place if step == 1 else place * self._numbers.take(step, "s")
-
-
-def _sum(terms: Sequence[ir.Expr]) -> ir.Expr:
-    return sum(terms[1:], terms[0]) if terms else ir.literal(0, ir.INDEX)
