@@ -1,46 +1,49 @@
 """Workloads beside an earlier commit: `python -m tests.benchmarks.beside COMMIT [--devices cpu,wgpu] [--only W1,W2]`.
 
-Both packages run the workloads of this checkout, each device and workload in processes of their own, by turns: now,
-before, now, before. What counts is the least time of processors that a call took, in all threads together, since
-others may use the machine. Where now is slower by more than 5 %, the last column says so, and the command fails.
+Both packages run the workloads of this checkout, each device and workload in processes of their own. These live side by
+side and measure by turns, now, before, before, now, some hundredths of a second each: the machine may become slower or
+faster by half from one second to the next, which such turns hardly notice. What counts is the median of the ratios, by
+the clock; that of the processors' time is beside it, since others may use the machine. Where now is slower by more than
+5 %, the last column says so, and the command fails.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from subprocess import run
 from tempfile import TemporaryDirectory
-from time import process_time
+from time import perf_counter
 
-from tensorframe.backends.registry import VARIABLE, backend_of, default_device
-from tests.benchmarks.calls import Call, call_of
 from tests.benchmarks.changes import NOTICED
 from tests.benchmarks.effort import Effort
-from tests.benchmarks.fresh import ROOT, output
-from tests.benchmarks.goals import OURS
-from tests.benchmarks.peers import PEERS
+from tests.benchmarks.fresh import ROOT
 from tests.benchmarks.quantities import quantity
+from tests.benchmarks.served import Seconds, Served, answers_alone, serve, served
 from tests.benchmarks.suite import WORKLOADS
 from tests.benchmarks.tables import Table
 from tests.benchmarks.workload import Unit, Workload, chosen
 
+MODULE = "tests.benchmarks.beside"
+SECONDS = Unit.SECONDS
 # those that measure time in their own process
 TIMED = tuple(
     workload
     for workload in WORKLOADS
-    if any(case.unit is Unit.SECONDS and not case.measures_itself for case in workload.cases)
+    if any(case.unit is SECONDS and not case.measures_itself for case in workload.cases)
 )
-EFFORT = Effort(rounds=5, seconds=1.0, warm_calls=3, warm_seconds=0.5)
+# a turn is as long as the sample, or a call
+EFFORT = Effort(rounds=7, seconds=3.0, sample=0.04, warm_calls=3, warm_seconds=0.5)
 DEVICES = ("cpu", "opencl", "wgpu")
-HEAD = ["workload", "device", "before", "now", "now / before", ""]
+HEAD = ["workload", "device", "before", "now", "now / before", "processors", ""]
 
-Seconds = dict[str, float]  # by the title of a case
+Pair = tuple[Seconds, Seconds]  # now, before
 
 
 @contextmanager
@@ -66,73 +69,37 @@ def _linked(folder: Path, package: Path) -> Path:
     return folder
 
 
-def measure(workload: Workload, effort: Effort = EFFORT) -> Seconds:
-    """Return the least seconds of processors for each case that works here."""
-    peer = next(peer for peer in PEERS if peer.name == OURS)
-    device = default_device()
-    wait = partial(backend_of(device).synchronize, device)
-    inputs = workload.setup()
-    least: Seconds = {}
-    for case in workload.cases:
-        if OURS not in case.runs or case.measures_itself or case.unit is not Unit.SECONDS:
-            continue
-        try:
-            call = _finished(call_of(peer, case.runs[OURS], inputs), wait)
-            effort.warm_up(call)
-            least[case.title] = min(_seconds(call, effort))
-        except Exception as error:  # an earlier package lacks what a later one has
-            sys.stderr.write(f"{workload.name} {case.title}: {error}\n")
-    return least
+def compare(
+    workload: Workload, device: str, roots: Sequence[str], effort: Effort = EFFORT
+) -> Iterator[tuple[str, list[Pair]]]:
+    """Yield the cases that work in both checkouts, now and before, with what a call took in each turn of both."""
+    with ExitStack() as stack:
+        both = [stack.enter_context(served(MODULE, workload, device, root)) for root in roots]
+        for title, seconds in both[0].cases.items():
+            if title in both[1].cases:
+                calls = max(round(effort.sample / max(seconds, both[1].cases[title])), 1)
+                yield title, list(_pairs(partial(_turn, both, title, calls), effort))
 
 
-def _finished(call: Call, wait: Call) -> Call:
-    """Return a call that ends when the device has done it."""
-
-    def both() -> None:
-        call()
-        wait()
-
-    return both
+def _turn(both: Sequence[Served], title: str, calls: int, first: int) -> Pair:
+    """Let each measure once, that of number `first` before the other."""
+    measured = {number: both[number].measured(title, calls) for number in (first, 1 - first)}
+    return measured[0], measured[1]
 
 
-def _seconds(call: Call, effort: Effort) -> Iterator[float]:
-    """Yield the seconds of one call, several times."""
-    start, turns = process_time(), 0
-    while turns < effort.rounds or process_time() - start < effort.seconds:
-        begun, calls = process_time(), 0
-        while calls == 0 or process_time() - begun < effort.sample:
-            call()
-            calls += 1
-        yield (process_time() - begun) / calls
+def _pairs(turn: Callable[[int], Pair], effort: Effort) -> Iterator[Pair]:
+    start, turns = perf_counter(), 0
+    while turns < effort.rounds or perf_counter() - start < effort.seconds:
+        yield turn(turns % 2)
         turns += 1
 
 
-def compare(
-    workload: Workload, device: str, roots: Sequence[str], turns: int
-) -> Iterator[tuple[str, list[float]]]:
-    """Yield the cases of a workload, with the seconds of each checkout."""
-    least: list[Seconds] = [{} for _ in roots]
-    for _ in range(turns):
-        for known, root in zip(least, roots, strict=True):
-            for title, seconds in _in_process(workload, device, root).items():
-                known[title] = min(seconds, known.get(title, seconds))
-    for title in least[0]:
-        if all(title in known for known in least):
-            yield title, [known[title] for known in least]
-
-
-def _in_process(workload: Workload, device: str, root: str) -> Seconds:
-    module = ["-m", "tests.benchmarks.beside", "--measure", workload.name]
-    printed = output(module, "", root=root, settings={VARIABLE: device})
-    found: Seconds = json.loads(printed.splitlines()[-1])
-    return found
-
-
-def row(title: str, device: str, now: float, before: float) -> list[str]:
-    """Return the row of a case."""
-    verdict = "slower" if now > (1 + NOTICED) * before else ""
-    times = [quantity(seconds, Unit.SECONDS) for seconds in (before, now)]
-    return [title, device, *times, f"{now / before:.2f}", verdict]
+def row(title: str, device: str, pairs: Sequence[Pair]) -> list[str]:
+    """Return the row of a case: medians of times, and of the ratios in each turn."""
+    times = [quantity(median(pair[place].clock for pair in pairs), SECONDS) for place in (1, 0)]
+    ratios = [median(now[kind] / before[kind] for now, before in pairs) for kind in range(2)]
+    verdict = "slower" if ratios[0] > 1 + NOTICED else ""
+    return [title, device, *times, *[f"{ratio:.2f}" for ratio in ratios], verdict]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -142,22 +109,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     option("commit", nargs="?", help="the earlier one")
     option("--devices", default=",".join(DEVICES), metavar="cpu,wgpu")
     option("--only", metavar="W1,W2", help="workloads (all that measure time in one process)")
-    option("--turns", type=int, default=2, help="processes for each checkout")
+    option("--seconds", type=float, default=EFFORT.seconds, help="for each case, at least")
     option("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.measure:
-        sys.stdout.write(f"{json.dumps(measure(*chosen(TIMED, [options.measure])))}\n")
+        serve(*chosen(TIMED, [options.measure]), EFFORT, sys.stdin, answers_alone())
         return 0
     if not options.commit:
         parser.error("an earlier commit is needed")
+    effort = replace(EFFORT, seconds=options.seconds)
     rows = []
     with checkouts(options.commit) as roots:
         for workload in chosen(TIMED, options.only and options.only.split(",")):
             for device in options.devices.split(","):
-                for title, seconds in compare(workload, device, roots, options.turns):
-                    rows.append(row(f"{workload.name} {title}", device, *seconds))
+                for title, pairs in compare(workload, device, roots, effort):
+                    rows.append(row(f"{workload.name} {title}", device, pairs))
                     sys.stderr.write(f"{' '.join(rows[-1])}\n")
-    sys.stdout.write(f"{Table('', HEAD, rows, range(2, 5))}\n")
+    sys.stdout.write(f"{Table('', HEAD, rows, range(2, 6))}\n")
     return int(any(cells[-1] for cells in rows))
 
 

@@ -72,14 +72,10 @@ def output(
     Its packages are those of the checkout at `root`, this one where that is "", and its caches in the folder `caches`,
     or the user's.
     """
-    # as for users: what is imported was compiled by an earlier import
-    unusual = {"PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME"}
-    usual = {name: value for name, value in os.environ.items() if name not in unusual}
-    usual["PYTHONPATH"] = root or str(ROOT)
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=root or ROOT,
-        env={**usual, **(_cached_under(caches) if caches else {}), **settings},
+        env=environment(caches, root, settings),
         input=given,
         capture_output=True,
         text=True,
@@ -88,6 +84,17 @@ def output(
     if done.returncode:
         raise RuntimeError(done.stderr.strip().rpartition("\n")[2] or f"exit {done.returncode}")
     return done.stdout
+
+
+def environment(
+    caches: str, root: str, settings: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return the variables of a process with the packages of the checkout at `root` and its caches in `caches`."""
+    # as for users: what is imported was compiled by an earlier import
+    unusual = {"PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME"}
+    usual = {name: value for name, value in os.environ.items() if name not in unusual}
+    usual["PYTHONPATH"] = root or str(ROOT)
+    return {**usual, **(_cached_under(caches) if caches else {}), **settings}
 
 
 def _cached_under(folder: str) -> dict[str, str]:

@@ -1,8 +1,12 @@
 """The benchmark compares what is equal: in turns, after a look at the results, warmed up alike."""
 
 import gc
+import json
 import platform
 import weakref
+from contextlib import contextmanager
+from dataclasses import replace
+from io import StringIO
 from time import sleep
 
 import numpy as np
@@ -23,6 +27,7 @@ from tests.benchmarks.kept import lines_with_memory_kept
 from tests.benchmarks.line import Line
 from tests.benchmarks.measure import alternate, measured
 from tests.benchmarks.peers import PEERS, Peer, present
+from tests.benchmarks.served import Seconds, serve
 from tests.benchmarks.suite import WORKLOADS
 from tests.benchmarks.workload import Case, Loop, Turns, Workload, Yardstick, by, chosen
 
@@ -348,25 +353,50 @@ def test_lines_of_the_table_of_a_gpu_compute_what_numpy_does():
         )
 
 
-def test_an_earlier_commit_is_measured_by_turns_and_the_least_counts(monkeypatch):
+def test_a_package_is_compared_with_an_earlier_one_by_turns(monkeypatch):
     asked = []
-    seconds = iter([{"case": 3.0}, {"case": 2.0, "gone": 1.0}, {"case": 1.0}, {"case": 4.0}])
 
-    def in_process(workload, device, root):
-        asked.append((workload.name, device, root))
-        return next(seconds)
+    class Told:
+        def __init__(self, root, seconds):
+            self.root, self.seconds, self.cases = root, seconds, {"case": seconds, root: 1.0}
 
-    monkeypatch.setattr(beside, "_in_process", in_process)
-    workload = one_case(ours=lambda _, x: x)
-    cases = list(beside.compare(workload, "cpu", ("now", "before"), 2))
-    assert asked == [("W0", "cpu", root) for root in ("now", "before") * 2]
-    assert cases == [("case", [1.0, 2.0])]
-    assert beside.row("W0 case", "cpu", 1.0, 2.0)[-2:] == ["0.50", ""]
-    assert beside.row("W0 case", "cpu", 1.06, 1.0)[-2:] == ["1.06", "slower"]
+        def measured(self, title, calls):
+            asked.append((self.root, title, calls))
+            return Seconds(self.seconds, 2 * self.seconds)
+
+    @contextmanager
+    def told(module, workload, device, root):
+        assert (module, workload.name, device) == ("tests.benchmarks.beside", "W0", "cpu")
+        yield Told(root, {"now": 0.01, "before": 0.02}[root])
+
+    monkeypatch.setattr(beside, "served", told)
+    effort = Effort(rounds=2, seconds=0, sample=0.08)
+    ((title, pairs),) = beside.compare(
+        one_case(ours=lambda _, x: x), "cpu", ("now", "before"), effort
+    )
+    assert title == "case"  # the one that works in both
+    assert asked == [(root, "case", 4) for root in ("now", "before", "before", "now")]
+    assert pairs == [((0.01, 0.02), (0.02, 0.04))] * 2
 
 
-def test_what_an_earlier_package_lacks_is_left_out(capsys):
+def test_what_has_become_slower_in_most_turns_is_said_to_be_so():
+    def pairs(*ratios):
+        return [(Seconds(ratio, 1.0), Seconds(1.0, 2.0)) for ratio in ratios]
+
+    assert beside.row("W0", "cpu", pairs(0.5, 3.0, 0.9))[-3:] == ["0.90", "0.50", ""]
+    assert beside.row("W0", "cpu", pairs(1.06, 1.06, 0.2))[-3:] == ["1.06", "0.50", "slower"]
+
+
+def test_a_process_measures_when_it_is_told_to(capsys):
+    """What an earlier package lacks is left out."""
+    lacking = Case("another", {OURS: lambda tfr, x: tfr.no_such_function(x)})
+    workload = one_case(ours=lambda _, x: x + 1)
+    both = replace(workload, cases=(*workload.cases, lacking))
+    answers = StringIO()
     effort = Effort(rounds=1, seconds=0, sample=0)
-    assert list(beside.measure(one_case(ours=lambda _, x: x + 1), effort)) == ["case"]
-    assert beside.measure(one_case(ours=lambda tfr, x: tfr.no_such_function(x)), effort) == {}
+    serve(both, effort, StringIO('["case", 3]\n["case", 1]\n'), answers)
+    cases, *measured = map(json.loads, answers.getvalue().splitlines())
+    assert [title for title, _ in cases] == ["case"]
+    assert [len(seconds) for seconds in measured] == [2, 2]
+    assert all(clock > 0 for clock, _ in measured)
     assert "no_such_function" in capsys.readouterr().err
