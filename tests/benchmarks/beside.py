@@ -113,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     option("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.measure:
-        serve(*chosen(TIMED, [options.measure]), EFFORT, sys.stdin, answers_alone())
+        (workload,) = chosen(TIMED, [options.measure])
+        serve(workload, EFFORT, sys.stdin, answers_alone())
         return 0
     if not options.commit:
         parser.error("an earlier commit is needed")
