@@ -15,7 +15,7 @@ from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.tiles import rows_of_tiles
 from tensorframe.dtypes import DType, float32, float64
 
-# Terms that are summed before a tile goes back to memory: the right factor's part of them stays in the nearest cache.
+# Terms that are summed at most before a tile goes back to memory: the right factor's part of them stays in a cache.
 TERMS = 256
 PRODUCT = "indirect_product"
 # what LLVM calls the dtypes that there are functions for
@@ -52,6 +52,15 @@ class Shape(NamedTuple):
     def vectors(self) -> int:
         """The most vectors of a tile."""
         return len(self.rows)
+
+    @property
+    def terms(self) -> int:
+        """How many terms are summed before a tile goes back to memory.
+
+        The right factor's part of them leaves half of the nearest cache to the left one's and the result's. Where
+        registers are many, a tile has too many sums to store and load them more often.
+        """
+        return TERMS if self.vectors > 3 else TERMS // 2
 
     def heights(self, vectors: int) -> list[int]:
         """Return the heights of tiles of so many vectors: the largest, and those for rows that are left over."""
@@ -216,8 +225,8 @@ def _product(shape: Shape, size: int) -> str:
         "block:",
         "  %done = phi i64 [0, %repeat], [%done_after, %block_end]",
         "  %left_over = sub i64 %count, %done",
-        f"  %short = icmp ult i64 %left_over, {2 * TERMS}",
-        f"  %some = select i1 %short, i64 %left_over, i64 {TERMS}",
+        f"  %short = icmp ult i64 %left_over, {2 * shape.terms}",
+        f"  %some = select i1 %short, i64 %left_over, i64 {shape.terms}",
         "  %done_after = add i64 %done, %some",
         "  %own_terms = getelementptr {i64, i64}, ptr %terms, i64 %done",
         "  br label %panel",

@@ -29,6 +29,7 @@ from tensorframe.backends.numpy.convolution import Store
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import slices
 from tensorframe.backends.numpy.threads import share_out
+from tensorframe.machine import HOST
 
 Array = Any
 
@@ -47,6 +48,7 @@ class ByChannels:
         lanes = functions(plan.dtype).lanes
         self._vectors = ceil(plan.channels / lanes)
         self._width = self._vectors * lanes
+        self._across = _in_odd_lines(self._width, plan.dtype.itemsize)
         self.blocks = self._cut()
 
     def array(self, out: Array | None = None) -> Array:
@@ -112,7 +114,7 @@ class ByChannels:
         """Turn the kernel: rows are its channels and positions, columns the channels of the result."""
         plan = self._plan
         terms = plan.inner * prod(plan.kernel)
-        self._turned = host_pool.empty((plan.groups, terms, self._width), plan.dtype)
+        self._turned = host_pool.empty((plan.groups, terms, self._across), plan.dtype)
         parts = [(g, c) for g in range(plan.groups) for c in slices(plan.inner, _CHANNELS)]
 
         def work(mine: Iterator[tuple[int, slice]]) -> None:
@@ -129,7 +131,7 @@ class ByChannels:
     def _turn(self, group: int, channels: slice) -> None:
         plan = self._plan
         kernel, size = plan.weight[group][:, channels], plan.dtype.itemsize
-        count, across = prod(plan.kernel), self._width * size
+        count, across = prod(plan.kernel), self._across * size
         target = self._turned[group, channels.start * count : channels.stop * count]
         by_out, by_channel = kernel.strides[:2]
         if flat(kernel, 2):
@@ -143,7 +145,7 @@ class ByChannels:
                 matrices._replace(times=times, on=by_channel, target_on=count * across),
             )
         else:
-            apart = target.reshape((channels.stop - channels.start, *plan.kernel, self._width))
+            apart = target.reshape((channels.stop - channels.start, *plan.kernel, self._across))
             copy(np.moveaxis(kernel, 0, -1), apart[..., : plan.channels])
 
     def _block(self, index: Index, target: Array, memory: Memory) -> None:
@@ -163,7 +165,8 @@ class ByChannels:
         inner = [step * apart for step, apart in zip(steps, plan.geometry.dilation, strict=True)]
         left: Extents = ((plan.inner, by_channel), *zip(plan.kernel, inner, strict=True))
         pitch = self._width * plan.dtype.itemsize
-        terms = pairs(left, ((plan.inner * prod(plan.kernel), pitch),))
+        across = self._across * plan.dtype.itemsize
+        terms = pairs(left, ((plan.inner * prod(plan.kernel), across),))
         scratch = memory.take("result", len(rows) * self._width)
         multiply(x, self._turned[group], scratch, rows, terms, self._vectors, pitch)
         self._turn_back(scratch, target, len(rows), pitch)
@@ -173,3 +176,12 @@ class ByChannels:
         own = rows // times
         matrices = Matrices(own, channels, pitch, target.strides[1], times)
         transpose(scratch, target, matrices._replace(on=own * pitch, target_on=target.strides[0]))
+
+
+def _in_odd_lines(width: int, size: int) -> int:
+    """Return from how many elements on the next row of a turned kernel begins: an odd number of lines of the cache.
+
+    A panel is a part of each row. Rows that are a power of two apart would meet in few places of the nearest cache.
+    """
+    line = HOST.line // size
+    return (ceil(width / line) | 1) * line
