@@ -18,7 +18,7 @@ from tensorframe.dtypes import FLOATING, default_float
 from tensorframe.frontend.dispatch import all_tensors, handle_on
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import all_as_nodes
 from tensorframe.graph.node import Node, new_node, next_serial
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.ops.creation import CONSTANT, DATA
@@ -122,11 +122,8 @@ def remembered_of(
             if same is not None:
                 return _recorded_again(same, operands)
             first = next_serial()
-            recordings.append(None)
-            try:
+            with all_as_nodes():
                 result = function(*values, **options)
-            finally:
-                recordings.pop()
             recording = _recording_of(result, operands, first)
             if recording is not None:
                 if len(known) >= _CALLS:

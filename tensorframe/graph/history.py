@@ -16,9 +16,20 @@ history: ContextVar[dict[Any, tuple[Any, ...]] | None] = ContextVar(
     "tensorframe_history", default=None
 )
 
-# One for each gradient that is being recorded, by any thread: where there is none, nobody need ask for a history. So it
-# is with calls whose nodes are remembered: what they see of a computed tensor has to be made of that, each time.
-recordings: list[None] = []
+# One for each that has to find nodes where others need values alone: a gradient that is being recorded, and a call
+# whose nodes are remembered, which makes what it sees of a computed tensor of that, each time. By any thread: where
+# there is none, nobody need look further.
+needing_nodes: list[None] = []
+
+
+@contextmanager
+def all_as_nodes() -> Iterator[None]:
+    """Let whatever is recorded in the block be nodes, and none of them a value at once."""
+    needing_nodes.append(None)
+    try:
+        yield
+    finally:
+        needing_nodes.pop()
 
 
 @contextmanager
@@ -29,10 +40,9 @@ def recording_history() -> Iterator[dict[Any, tuple[Any, ...]]]:
         yield kept
         return
     kept = {}
-    recordings.append(None)
     token = history.set(kept)
     try:
-        yield kept
+        with all_as_nodes():
+            yield kept
     finally:
         history.reset(token)
-        recordings.pop()

@@ -15,7 +15,7 @@ from typing import Final
 from tensorframe import config
 from tensorframe.backends import spans
 from tensorframe.graph.growth import is_looked_at
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.runtime import events
@@ -43,7 +43,7 @@ def next_look(node: Node) -> int:
     """
     options = config.get()
     if (
-        recordings
+        needing_nodes
         or spans.onlookers
         or events.listeners
         or options.checked

@@ -20,7 +20,7 @@ from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import FLOATING
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.growth import not_looked_at, tell_if_large
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, new_node, ticks
 from tensorframe.ops.creation import DATA, FILE
 from tensorframe.runtime import collector, events
@@ -126,7 +126,7 @@ def alone(node: Node, array: Any) -> Any:
         or source.dtype not in FLOATING
         or type(array) is not np.ndarray
         or spans.onlookers
-        or recordings
+        or needing_nodes
     ):
         return None
     handle = handle_of(node, array)

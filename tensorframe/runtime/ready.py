@@ -15,7 +15,7 @@ from tensorframe.backends.silence import silently
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Options, Process, overridden
 from tensorframe.errors import CancelledError
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.runtime.cache import PLANS, Key
@@ -77,7 +77,7 @@ def run_ready(node: Node) -> bool:
     storage.handle = value if type(value) is _ndarray else np.asarray(value)
     storage.dtype = node.dtype
     storage.shape = node.shape
-    if recordings:
+    if needing_nodes:
         node.settle(storage)
     else:
         node.storage = storage

@@ -18,7 +18,7 @@ from tensorframe.backends.storage import Storage
 from tensorframe.config import Options, Process, overridden
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, told_apart
 from tensorframe.graph.op import Op
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
@@ -163,7 +163,7 @@ def run_single(node: Node) -> bool | None:
         storage.handle = value
         storage.dtype = node.dtype
         storage.shape = node.shape
-        if not recordings:
+        if not needing_nodes:
             node.storage = storage
             node.inputs = ()
             return True

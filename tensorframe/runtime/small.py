@@ -21,7 +21,7 @@ from tensorframe.dtypes import DType
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.growth import tell_if_large
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import referenced_besides
@@ -89,7 +89,7 @@ def run_small(
         if prod(root.shape) > options.small_size and not root.op.alias:
             return False
     values: dict[Node, Any] = {}
-    large: list[Node] | None = None if planned is None or recordings else []
+    large: list[Node] | None = None if planned is None or needing_nodes else []
     graph = _small_graph(roots, values, options, choose, large)
     if graph is None:
         return False
@@ -109,7 +109,7 @@ def run_small(
         else:
             tell_if_large(order)
             # what was costly is needed again by a gradient that is being recorded, even if nobody refers to it
-            kept = _costly(order) if recordings else _referenced(order, uses)
+            kept = _costly(order) if needing_nodes else _referenced(order, uses)
             for node in (*kept, *roots):
                 uses[node] += 1
             with paused():

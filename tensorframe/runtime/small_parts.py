@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import prod
 
 from tensorframe.config import Options
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, by_serial, discover
 from tensorframe.runtime.small import Alone, functions_of, run_small
 
@@ -24,7 +24,7 @@ def run_small_parts(roots: Sequence[Node], options: Options, alone: Alone) -> No
 
     Returns the last of what is computed now, None if there is nothing.
     """
-    if recordings or options.check_nan:
+    if needing_nodes or options.check_nan:
         return None  # a gradient wants all of the graph, and a plan names the line
     parts = _results(roots, options.small_size)
     return parts[-1] if parts and run_small(parts, options, alone=alone) else None

@@ -12,7 +12,7 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Process, overridden
 from tensorframe.errors import CancelledError
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import CONSTANT
@@ -70,7 +70,7 @@ def run_view(node: Node) -> bool:
     storage.handle = array
     storage.dtype = node.dtype
     storage.shape = node.shape
-    if recordings:
+    if needing_nodes:
         node.settle(storage)
     else:
         node.storage = storage

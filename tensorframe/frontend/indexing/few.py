@@ -16,7 +16,7 @@ from tensorframe.config import Process, overridden
 from tensorframe.dtypes import BOOL, INTEGER
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.tracing import TracedNumber
@@ -35,7 +35,7 @@ def few_viewed(node: Node, *key: Any) -> Tensor | None:
     since plans fuse them.
     """
     storage = node.storage
-    if storage is None or type(storage.handle) is not np.ndarray or recordings:
+    if storage is None or type(storage.handle) is not np.ndarray or needing_nodes:
         return None
     if not _are_plain(key):
         return None
@@ -52,7 +52,7 @@ def few_gathered(node: Node, key: Any) -> Tensor | None:
     """Return the few elements of a computed tensor at computed positions along its first axis; None for all else."""
     device = node.device
     array, positions = _host_array(node, device), _host_places(key, device)
-    if array is None or not array.ndim or recordings or spans.onlookers:
+    if array is None or not array.ndim or needing_nodes or spans.onlookers:
         return None
     if positions is None or not positions.ndim or positions.dtype not in INTEGER:
         return None
@@ -77,7 +77,7 @@ def few_replaced(node: Node, key: Any, values: Node) -> Node | None:
     """
     device = node.device
     array = _host_array(node, device)
-    if array is None or recordings or spans.onlookers:
+    if array is None or needing_nodes or spans.onlookers:
         return None
     options = overridden() or Process.base
     if array.size > options.small_size or options.validate or options.check_nan:

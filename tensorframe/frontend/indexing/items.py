@@ -25,7 +25,7 @@ from tensorframe.frontend.indexing.few import few_gathered, few_replaced, few_vi
 from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.history import history, recordings
+from tensorframe.graph.history import history, needing_nodes
 from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import cast, record, record_map
@@ -96,7 +96,7 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
 def _row(node: Node, position: int) -> Tensor | None:
     """Return what `_element` returns of one integer, where it is a view of computed host memory: in half the time."""
     storage, shape = node.storage, node.shape
-    if storage is None or not shape or recordings:
+    if storage is None or not shape or needing_nodes:
         return None
     if not -shape[0] <= position < shape[0]:
         return None
@@ -116,7 +116,7 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
             raise out_of_bounds(index, axis, size)
     rest = shape[len(key) :]
     array: Any = None if node.storage is None else node.storage.handle
-    if type(array) is np.ndarray and not recordings:
+    if type(array) is np.ndarray and not needing_nodes:
         return viewed(array[(*key, ...)], rest, node)  # type: ignore[arg-type]
     starts = [
         index if index >= 0 else index + size for index, size in zip(key, shape, strict=False)

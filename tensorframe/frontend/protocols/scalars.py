@@ -11,7 +11,7 @@ from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
 from tensorframe.frontend.indexing.few import viewed
 from tensorframe.frontend.tensor import Tensor, method
-from tensorframe.graph.history import recordings
+from tensorframe.graph.history import needing_nodes
 from tensorframe.runtime.evaluate import computed_storage
 
 
@@ -132,7 +132,7 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
         raise
     node = tensor.node
     array = node.storage.handle
-    if type(array) is not np.ndarray or recordings:
+    if type(array) is not np.ndarray or needing_nodes:
         for position in range(node.shape[0]):
             yield tensor[position]
         return
