@@ -59,10 +59,11 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         from tensorframe.runtime.light import admit_small  # loaded with the limit
 
         admit_small(pending[0])
-    if len(pending) == 1 and single is not None and run_few(pending[0], config.get()):
+    options = config.get()
+    if len(pending) == 1 and single is not None and run_few(pending[0], options):
         return
     planned = evaluate if stamps is None else partial(_evaluated_before, stamps)
-    if single is not None and run_small(pending, config.get(), alone=alone, planned=planned):
+    if single is not None and run_small(pending, options, alone=alone, planned=planned):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return
@@ -76,7 +77,7 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
     if single is not None:
         from tensorframe.runtime.small_parts import run_small_parts  # loaded by the first plan
 
-        part = run_small_parts(pending, config.get(), alone)
+        part = run_small_parts(pending, options, alone)
         if part is not None and stamps is not None:
             tell_small(part, stamps)
             stamps = [perf_counter_ns()]

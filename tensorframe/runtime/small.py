@@ -34,6 +34,8 @@ from tensorframe.runtime.leaves import leaf_handle, numbers, stored
 
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
 _FEW = 8
+# Nodes whose values may all be there at once: to free each when it is used last takes a tenth of a graph's time.
+_KEPT = 32
 # Small nodes for each result of large ones from which these get a plan of their own: below, all is one.
 _MANY = 16
 # How many casts are kept while a graph runs: of what a loop casts in each round there is little.
@@ -103,13 +105,13 @@ def run_small(
         values.update([(node, leaf_handle(node)) for node in large])
     order.sort(key=by_serial)
     try:
-        if len(order) <= _FEW:
-            kept = _costly(order)
+        # what was costly is needed again by a gradient that is being recorded, even if nobody refers to it
+        count = len(order)
+        kept = _costly(order) if count <= _FEW or needing_nodes else _referenced(order, uses)
+        if count <= _KEPT:
             _run(order, values, functions, alone, None)
         else:
             tell_if_large(order)
-            # what was costly is needed again by a gradient that is being recorded, even if nobody refers to it
-            kept = _costly(order) if needing_nodes else _referenced(order, uses)
             for node in (*kept, *roots):
                 uses[node] += 1
             with paused():
