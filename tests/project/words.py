@@ -9,6 +9,7 @@ import tokenize
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 # Tests are left out: what they find is compared in the next line, where `found` is as good as any name.
@@ -106,22 +107,31 @@ def _short(path):
     return str(path.relative_to(ROOT))
 
 
-def _names(tree):
-    """Yield each name that a module binds: variables, attributes, arguments, functions, classes."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id, node.lineno
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr, node.lineno
-        elif isinstance(node, ast.arg):
-            yield node.arg, node.lineno
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name, node.lineno
+class Read(NamedTuple):
+    """What a module binds (variables, attributes, arguments, functions, classes), what it defines, its docstrings."""
+
+    names: list[tuple[str, int]]
+    definitions: list[tuple[str, int]]
+    docstrings: list[str]
 
 
 @cache
-def _tree(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+def read(path):
+    """Return what is asked of a module, whose tree is walked once."""
+    known = Read([], [], [])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            known.names.append((node.id, node.lineno))
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            known.names.append((node.attr, node.lineno))
+        elif isinstance(node, ast.arg):
+            known.names.append((node.arg, node.lineno))
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            known.names.append((node.name, node.lineno))
+            known.definitions.append((node.name, node.lineno))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            known.docstrings.append(ast.get_docstring(node) or "")
+    return known
 
 
 def stored_names(name):
@@ -129,9 +139,7 @@ def stored_names(name):
     for path in CODE:
         if any(part in _short(path) for part in EMPTY_NAMES[name]):
             continue
-        yield from (
-            f"{_short(path)}:{line}" for bound, line in _names(_tree(path)) if bound == name
-        )
+        yield from (f"{_short(path)}:{line}" for bound, line in read(path).names if bound == name)
 
 
 def retired_names():
@@ -139,9 +147,9 @@ def retired_names():
     for path in CODE:
         if path.stem in RETIRED_MODULES:
             yield f"{_short(path)}: {RETIRED_MODULES[path.stem]}"
-        for node in ast.walk(_tree(path)):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in RETIRED:
-                yield f"{_short(path)}:{node.lineno} {node.name}: {RETIRED[node.name]}"
+        for name, line in read(path).definitions:
+            if name in RETIRED:
+                yield f"{_short(path)}:{line} {name}: {RETIRED[name]}"
 
 
 @cache
@@ -156,10 +164,10 @@ def prose(path):
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type == tokenize.COMMENT
     ]
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            lines = (ast.get_docstring(node) or "").splitlines()
-            parts.append("\n".join(line for line in lines if ">>>" not in line))
+    parts += [
+        "\n".join(line for line in docstring.splitlines() if ">>>" not in line)
+        for docstring in read(path).docstrings
+    ]
     return re.sub(r"`[^`]*`", " ", "\n".join(parts))
 
 
