@@ -34,11 +34,11 @@ _CALL, _PREPARATION = (struct.Struct(f"={len(slots)}q") for slots in (SLOTS, PRE
 
 
 class Operands(NamedTuple):
-    """Rows as the functions take them: a line of words for each half of the integers, and two for each word."""
+    """Rows as the functions take them: a line of words for each half of the integers, and what goes with them."""
 
     bytes: Array  # int8 (rows, halves, 4 * words)
     begins: Array  # int32, or float32 (rows, words)
-    factors: Array  # float32 (rows, words)
+    factors: Array  # float32 (rows, blocks)
 
 
 class Functions(NamedTuple):
@@ -98,7 +98,7 @@ def new_operands(x: Array, matrix: Matrix) -> Operands:
     made = np.empty if wide == words else np.zeros  # what fills the last line up
     bytes_ = made((count, halves, 4 * wide), np.int8)
     begins = made((count, wide), np.int32 if matrix.zeros is None else np.float32)
-    factors = made((count, wide), np.float32)
+    factors = made((count, -(-wide * in_word(matrix.bits) // BLOCK)), np.float32)
     return Operands(bytes_, begins, factors)
 
 
@@ -149,6 +149,7 @@ def _preparation(x: Array, operands: Operands) -> bytes:
         x.strides[0],
         bytes_.strides[0],
         bytes_.strides[1],
+        begins.strides[0],
         factors.strides[0],
         x.shape[1] // BLOCK,
     )
@@ -169,6 +170,7 @@ def _product(operands: Operands, matrix: Matrix, result: Array) -> bytes:
         0 if zeros is None else zeros.strides[0],
         operands.bytes.strides[0],
         operands.bytes.strides[1],
+        operands.begins.strides[0],
         operands.factors.strides[0],
         result.strides[0],
         words.shape[1],

@@ -1,4 +1,4 @@
-"""Products of matrices of small numbers with few vectors, and their conversion, as calls of compiled functions."""
+"""Products of matrices with few vectors, and conversion of small numbers, as calls of compiled functions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _WIDENING = struct.Struct(f"={len(WIDEN_SLOTS)}q")
 
 
 class Functions(NamedTuple):
-    """The compiled functions for a matrix's dtype and a result's."""
+    """The compiled functions for a matrix's dtype and a result's; of one dtype there are only `dots`."""
 
     code: Placed  # that keeps them in memory
     dots: Any
-    columns: Any
-    widen: Any
+    columns: Any = None
+    widen: Any = None
 
 
 _known: dict[tuple[DType, DType], Functions] = {}
@@ -60,7 +60,7 @@ def _made(matrix: DType, total: DType) -> Functions:
 
 def _compiled(matrix: DType, total: DType) -> Functions:
     text = print_thin(target(), str(target_machine().target_data), matrix, total)
-    symbols = (DOTS, COLUMNS, WIDEN)
+    symbols = (DOTS,) if matrix == total else (DOTS, COLUMNS, WIDEN)
     code = from_object_code(
         f"thin_products_{matrix.name}_{total.name}",
         text,
@@ -82,17 +82,13 @@ def multiply(vectors: Array, matrix: Array, result: Array, start: int, stop: int
     # of one row or column, the other axis lies as it should
     along = down == matrix.itemsize or inner == 1
     call, step = (called.dots, across) if along else (called.columns, down)
-    slots = _CALL.pack(
-        address(matrix),
-        address(vectors),
-        address(result),
-        step,
-        vectors.strides[0],
-        result.strides[0],
-        inner,
-        len(vectors),
-    )
-    call(start, stop, slots, b"")
+    call(start, stop, slots(matrix, step, inner, vectors, result), b"")
+
+
+def slots(matrix: Array, step: int, inner: int, vectors: Array, result: Array) -> bytes:
+    """Return what calls are given: rows of `inner` elements, so many bytes apart, vectors and where results go."""
+    places = [address(array) for array in (matrix, vectors, result)]
+    return _CALL.pack(*places, step, vectors.strides[0], result.strides[0], inner, len(vectors))
 
 
 def widen(source: Array, target: Array) -> None:

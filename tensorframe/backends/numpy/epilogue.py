@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program, quiet, settled
-from tensorframe.backends.bound import Bound, bound
+from tensorframe.backends.bound import Bound, NativeCall, bound
 from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.numpy.blas import takes
 from tensorframe.backends.numpy.blas_calls import Matmul
@@ -36,7 +36,15 @@ from tensorframe.backends.numpy.epilogue_region import (
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.hidden import part_of
-from tensorframe.backends.numpy.product import IN_BLAS, Call, Multiply, Native, Product, Products
+from tensorframe.backends.numpy.product import (
+    IN_BLAS,
+    Call,
+    Compiled,
+    Multiply,
+    Native,
+    Product,
+    Products,
+)
 from tensorframe.backends.numpy.small_product import (
     Find,
     SmallProduct,
@@ -225,13 +233,13 @@ class ProductProgram:
         )
 
     def bind(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Bound | None:
-        """Return the calls of BLAS, and of kernels on all of what it gives, for these operands."""
+        """Return the calls that multiply, and those of kernels on all of the product, for these operands."""
         kernels = self._native_products()
         given = (*inputs, *self._positions)
         if kernels is None or self._contraction.op is not MATMUL or self._is_small:
             return None
         product = self._product(given)
-        if type(product) is not Product or product.in_parts:
+        if not isinstance(product, Product | Compiled):
             return None
         plain = self._epilogue is None
         value = (
@@ -239,11 +247,26 @@ class ProductProgram:
             if plain
             else np.empty(product.shape, product.dtype)
         )
-        calls = kernels.bound_matmuls(self._matmuls(product, given, value))
-        if calls is None or plain:
-            return calls and Bound([self._seen(value)], calls)
+        calls = self._multiplying(product, given, value, kernels)
+        if calls is None:
+            return None
+        if plain:
+            return Bound([self._seen(value)], calls)
         rest = bound(self._program(self._shape), self._operands(value, None, given), buffers)
         return rest and Bound(rest.outputs, [*calls, *rest.calls])
+
+    def _multiplying(
+        self, product: Product | Compiled, inputs: Sequence[Array], value: Array, kernels: Any
+    ) -> list[NativeCall] | None:
+        """Return the calls that write the product to `value`; None where it takes others than of BLAS or kernels."""
+        if isinstance(product, Compiled):
+            return product.calls(value)
+        if product.in_parts:
+            return None
+        calls: list[NativeCall] | None = kernels.bound_matmuls(
+            self._matmuls(product, inputs, value)
+        )
+        return calls
 
     def _matmuls(self, product: Product, inputs: Sequence[Array], value: Array) -> list[Matmul]:
         """Return the products of matrices that a call makes of these operands."""
@@ -430,8 +453,9 @@ def _is_little(region: Region) -> bool:
 
 
 def _in_blocks(product: Products | SmallProduct | Undilated) -> bool:
-    """Whether a product has blocks enough to share out, and these are done when they are made."""
-    return (len(product.blocks) > 1 or isinstance(product, Native)) and not product.in_parts
+    """Whether a product has blocks enough to share out, or is made whole, and blocks are done when they are made."""
+    compiled = isinstance(product, Native | Compiled)
+    return (len(product.blocks) > 1 or compiled) and not product.in_parts
 
 
 def _extents(index: Index) -> Shape:

@@ -11,7 +11,7 @@ import numpy as np
 from tensorframe.backends import host_pool
 from tensorframe.backends.bound import Bound
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.backends.numpy.product import IN_BLAS, Multiply, Product
+from tensorframe.backends.numpy.product import IN_BLAS, Multiply, Product, bound_calls
 from tensorframe.backends.numpy.quantized_product import Find as FindQuantized
 from tensorframe.backends.numpy.quantized_product import Matrix, are_few, few_times, rows_times
 from tensorframe.backends.numpy.small_product import Find, no_kernels, small_matmul
@@ -38,7 +38,7 @@ def joined_matmul(
 
 
 def bound_joined(factors: Sequence[Array], multiply: Multiply, kernels: Any) -> Bound | None:
-    """Return the calls of BLAS that `joined_matmul` makes; None where it is made in another way."""
+    """Return the calls that `joined_matmul` makes; None where it is made in another way."""
     x, *matrices = factors
     rows = x.reshape((prod(x.shape[:-1]), x.shape[-1]))
     if (
@@ -51,10 +51,8 @@ def bound_joined(factors: Sequence[Array], multiply: Multiply, kernels: Any) -> 
     result = host_pool.empty((len(rows), sum(map(len, matrices))), x.dtype)
     calls, first = [], 0
     for matrix in matrices:
-        product = multiply(rows, matrix.T)
-        if type(product) is not Product or product.in_parts or not len(matrix):
-            return None
-        made = kernels.bound_matmuls(product.matmuls(result[:, first : first + len(matrix)]))
+        part = result[:, first : first + len(matrix)]
+        made = bound_calls(multiply(rows, matrix.T), part, kernels) if len(matrix) else None
         if made is None:
             return None
         calls += made

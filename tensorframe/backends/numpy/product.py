@@ -15,6 +15,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
+from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.blas_calls import Matmul
 from tensorframe.backends.numpy.grid import Index, blocks, runs
@@ -84,6 +85,16 @@ class Native(Products, ABC):
     @abstractmethod
     def prepared(self, call: Call, inputs: Sequence[Array], other: Program) -> Program | None:
         """Return what runs a step for inputs of these strides, if that can be; `other` runs it for others."""
+
+
+class Compiled(Products, ABC):
+    """A product that one call of a compiled function makes whole, which threads share."""
+
+    shape: Shape
+
+    @abstractmethod
+    def calls(self, out: Array) -> list[NativeCall] | None:
+        """Return the calls that write it to `out`; None where they cannot."""
 
 
 class Multiply(Protocol):
@@ -203,6 +214,16 @@ class Product:
         """Write a block of the product to `target`."""
         *stack, rows, columns = index
         multiply(self._x[(*stack, rows)], self._y[(*stack, slice(None), columns)], target)
+
+
+def bound_calls(product: Products, out: Array, kernels: Any) -> list[NativeCall] | None:
+    """Return the calls of compiled functions or of BLAS that write a product to `out`; None where it takes others."""
+    if isinstance(product, Compiled):
+        return product.calls(out)
+    if not isinstance(product, Product) or product.in_parts:
+        return None
+    calls: list[NativeCall] | None = kernels.bound_matmuls(product.matmuls(out))
+    return calls
 
 
 def share_products(

@@ -25,6 +25,8 @@ Find = Callable[[], Any]
 
 # Bytes of words from which each thread has a part: to hand a call over takes as long as to read a tenth of that.
 _PART = 1 << 19
+# Bytes of words that a thread takes at once where no call of Python's hands them over: who is done first goes on.
+_CHUNK = 1 << 17
 # Elements of a block that is made of words: 1 MiB, as wide as that many terms.
 _ELEMENTS, _TERMS = 1 << 18, 1024
 
@@ -154,10 +156,15 @@ def _parts(count: int, matrices: Sequence[Matrix]) -> tuple[Array, list[tuple[Ar
     piece = max(_PART, ceil(nbytes / thread_count()))
     parts, column = [], 0
     for matrix, height in zip(matrices, heights, strict=True):
-        each = ceil(piece / max(matrix.words.shape[1] * matrix.words.itemsize, 1) / 4) * 4
-        parts.append((result[:, column : column + height], each))
+        parts.append((result[:, column : column + height], _rows_in(piece, matrix)))
         column += height
     return result, parts
+
+
+def _rows_in(nbytes: int, matrix: Matrix) -> int:
+    """Return how many rows of words have so many bytes, in fours."""
+    of_row: int = matrix.words.shape[1] * matrix.words.itemsize
+    return ceil(nbytes / max(of_row, 1) / 4) * 4
 
 
 def bound_product(factors: Sequence[Array], attrs: tuple[int, int], kernels: Any) -> Bound | None:
@@ -178,8 +185,8 @@ def bound_product(factors: Sequence[Array], attrs: tuple[int, int], kernels: Any
     operands = kernels.new_operands(rows, matrices[0])
     result, parts = _parts(len(rows), matrices)
     calls = [kernels.bound_preparation(rows, operands, matrices[0])]
-    for matrix, (part, each) in zip(matrices, parts, strict=True):
-        calls.append(kernels.bound_product(operands, matrix, part, each))
+    for matrix, (part, _) in zip(matrices, parts, strict=True):
+        calls.append(kernels.bound_product(operands, matrix, part, _rows_in(_CHUNK, matrix)))
     return Bound([result.reshape((*x.shape[:-1], result.shape[1]))], calls)
 
 

@@ -78,3 +78,30 @@ def first_lanes(b: Builder, lanes: int, count: str) -> str:
     with b.on(lanes):
         limit = b.splat("i64", count)
         return b.value(f"icmp ult {vector('i64', lanes)} {b.steps('i64')}, {limit}")
+
+
+def in_streams(
+    b: Builder, start: str, stop: str, count: int, body: Callable[[list[str]], None]
+) -> None:
+    """Write a loop that goes through so many equal parts of a range side by side, and one over what is left.
+
+    `body` is given a number of each part, or one alone. Memory gives more to some streams of a thread than to one, and
+    each goes on where it was, so that what a processor fetches by itself is of use.
+    """
+    each = b.value(f"udiv i64 {b.value(f'sub i64 {stop}, {start}')}, {count}")
+    end = b.value(f"add i64 {start}, {each}")
+    left = b.value(f"add i64 {start}, {b.value(f'mul i64 {each}, {count}')}")
+
+    def some(first: str, _: list[str]) -> list[str]:
+        numbers = [first]
+        while len(numbers) < count:
+            numbers.append(b.value(f"add i64 {numbers[-1]}, {each}"))
+        body(numbers)
+        return []
+
+    def single(number: str, _: list[str]) -> list[str]:
+        body([number])
+        return []
+
+    counted(b, start, end, 1, (), some)
+    counted(b, left, stop, 1, (), single)

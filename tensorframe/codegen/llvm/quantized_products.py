@@ -14,9 +14,17 @@ from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.byte_products import add_signed, add_small, add_unsigned, adds_four
 from tensorframe.codegen.llvm.conversions import widened
 from tensorframe.codegen.llvm.kernel import SELECTED
-from tensorframe.codegen.llvm.loops import counted, element, first_lanes, if_below, moved, slots_of
+from tensorframe.codegen.llvm.loops import (
+    counted,
+    element,
+    first_lanes,
+    if_below,
+    in_streams,
+    moved,
+    slots_of,
+)
 from tensorframe.codegen.llvm.target import Target
-from tensorframe.codegen.llvm.thin_products import lanes_of, tiles
+from tensorframe.codegen.llvm.thin_products import STREAMS, lanes_of, tiles
 from tensorframe.codegen.llvm.types import ELEMENT, real, suffix, vector
 from tensorframe.dtypes import NARROW, DType
 from tensorframe.ops.quantization import BLOCK, LARGEST, LEAST, ZERO
@@ -30,14 +38,15 @@ SLOTS = (
     "zeros",  # only where groups have them
     "bytes",  # of the rows: a line of words for each half
     "begins",  # what sums of four bytes begin with, int32, or those sums as float32 where groups have zeros
-    "factors",  # the scale of each word's block
+    "factors",  # the scale of each block
     "result",  # a row for each row
     "word_step",  # bytes from row to row
     "scale_step",
     "zero_step",
     "byte_step",
     "half_step",  # bytes from one half to the next
-    "line_step",  # of `begins` and `factors`
+    "begin_step",
+    "factor_step",
     "result_step",
     "count",  # of words in a row
     "rows",
@@ -52,16 +61,13 @@ PREPARE_SLOTS = (
     "row_step",
     "byte_step",
     "half_step",
-    "line_step",
+    "begin_step",
+    "factor_step",
     "blocks",  # of a row
 )
 _PREPARED_POINTERS = 4
-# Words that are taken in at once, and rows of them: two registers of AVX2, since scales are loaded and words fetched
-# half as often then, for half as many rows, since it has sixteen registers in all.
-_LINE, _ROWS = 16, 4
-# How many rows before their use words are fetched: rows are shorter than pages, and what fetches by itself begins anew
-# with each.
-_AHEAD = 4
+# Words that are taken in at once: two registers of AVX2, since scales are loaded half as often then.
+_LINE = 16
 
 
 def words_at_once(target: Target) -> int:
@@ -99,10 +105,13 @@ class _Quantized:
         )
         self.floats, self.ints = vector("float", self.lanes), vector("i32", self.lanes)
         self.is_lifted = is_lifted(target)
-        # words that share a scale
-        self.shared = group * bits // 32
+        # words that share a scale of the matrix, and those that meet one of the rows
+        self.shared, self.block = group * bits // 32, BLOCK * bits // 32
+        # integers of eight bits with signs sum up from nothing
+        self.has_begins = zeros or bits == 4 or self.is_lifted
         many = "+avx512f" in target.features or not target.is_x86
-        self.together, self.rows = (4, _ROWS) if many else (2, _ROWS // 2)
+        # rows of the other factor that a tile has beside those of words
+        self.together = 4 if many else 1
         self.given: dict[str, str] = {}
 
     def text(self) -> str:
@@ -112,20 +121,20 @@ class _Quantized:
         left = b.value(f"sub i64 {given['count']}, {whole}")
         mask = first_lanes(b, self.lanes, left)
 
-        def some_rows(row: str, rows: int) -> None:
+        def some_rows(rows: list[str]) -> None:
             def some(start: str, count: int) -> None:
-                self._tile(row, rows, start, count, whole, left, mask)
+                self._tile(rows, start, count, whole, left, mask)
 
             tiles(b, "0", given["rows"], self.together, some)
 
-        tiles(b, "%start", "%stop", self.rows, some_rows)
+        in_streams(b, "%start", "%stop", STREAMS, some_rows)
         b.do("ret void")
         return b.module(
             f"void @{QUANTIZED}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) nounwind"
         )
 
     def _tile(
-        self, row: str, rows: int, start: str, count: int, whole: str, left: str, mask: str
+        self, rows: list[str], start: str, count: int, whole: str, left: str, mask: str
     ) -> None:
         b, given = self.b, self.given
 
@@ -133,25 +142,23 @@ class _Quantized:
             begin = moved(b, given[name], given[step], first)
             return [moved(b, begin, given[step], n) if n else begin for n in range(number)]
 
-        b.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        words = lines("words", "word_step", row, rows)
-        scales = lines("scales", "scale_step", row, rows)
-        zeros = lines("zeros", "zero_step", row, rows) if self.has_zeros else []
+        words, scales = [
+            [moved(b, given[name], given[step], row) for row in rows]
+            for name, step in (("words", "word_step"), ("scales", "scale_step"))
+        ]
+        zeros = [
+            moved(b, given["zeros"], given["zero_step"], row) for row in rows if self.has_zeros
+        ]
         bytes_ = lines("bytes", "byte_step", start, count)
-        begins = lines("begins", "line_step", start, count)
-        factors = lines("factors", "line_step", start, count)
-
-        ahead = b.value(f"mul i64 {given['word_step']}, {_AHEAD}") if rows > 1 else ""
+        begins = lines("begins", "begin_step", start, count)
+        factors = lines("factors", "factor_step", start, count)
 
         def block(position: str, sums: list[str], masked: bool = False) -> list[str]:
-            for line in words if ahead else ():
-                fetched = moved(b, element(b, line, "i32", position), ahead)
-                b.do(f"call void @llvm.prefetch.p0(ptr {fetched}, i32 0, i32 3, i32 1)")
             sides = [
                 self._side(*line, position) for line in zip(bytes_, begins, factors, strict=True)
             ]
             results = list(sums)
-            for number in range(rows):
+            for number in range(len(rows)):
                 halves = self._halves(words[number], position, mask if masked else "")
                 scale = self._of_groups(scales[number], position, left if masked else "")
                 zero = self._zero(zeros[number], position, left if masked else "") if zeros else ""
@@ -160,16 +167,16 @@ class _Quantized:
                     results[place] = self._taken_in(sums[place], halves, side, scale, zero)
             return results
 
-        sums = [(self.floats, "zeroinitializer")] * (rows * count)
+        sums = [(self.floats, "zeroinitializer")] * (len(rows) * count)
         _, totals = counted(b, "0", whole, self.lanes, sums, block)
         before = [(self.floats, value) for value in totals]
         totals = if_below(
             b, whole, given["count"], before, lambda: block(whole, totals, masked=True)
         )
         for other, line in enumerate(lines("result", "result_step", start, count)):
-            for number in range(rows):
+            for number, row in enumerate(rows):
                 total = self._added_up(totals[number * count + other])
-                place = element(b, element(b, line, "float", row), "float", number)
+                place = element(b, line, "float", row)
                 b.do(f"store float {total}, ptr {place}, align 4")
 
     def _side(
@@ -181,9 +188,16 @@ class _Quantized:
         for half in range(8 // self.bits):
             line = moved(b, bytes_, self.given["half_step"]) if half else bytes_
             halves.append(self._loaded(self.ints, element(b, line, "i32", position)))
-        kind = self.floats if self.has_zeros else self.ints
-        begin = self._loaded(kind, element(b, begins, "i32", position))
-        return halves, begin, self._loaded(self.floats, element(b, factors, "float", position))
+        if self.has_begins:
+            kind = self.floats if self.has_zeros else self.ints
+            begin = self._loaded(kind, element(b, begins, "i32", position))
+        else:
+            with b.on(self.lanes):
+                begin = b.constant("i32", 0)
+        first = b.value(f"udiv i64 {position}, {self.block}")
+        kind = vector("float", self._parts(self.block))
+        factor = self._loaded(kind, element(b, factors, "float", first))
+        return halves, begin, factor
 
     def _loaded(self, kind: str, address: str) -> str:
         return self.b.value(f"load {kind}, ptr {address}, align 4")
@@ -213,11 +227,11 @@ class _Quantized:
         )
 
     def _of_groups(self, line: str, position: str, left: str) -> str:
-        """Return what each word's group has, as float32; `left` is how many words there are, if not a register."""
+        """Return what the groups of a register have, as float32; `left` is how many words there are, if not as many."""
         b, short = self.b, ELEMENT[self.scale]
         first = b.value(f"udiv i64 {position}, {self.shared}")
         address = element(b, line, short, first)
-        size, count = self.scale.itemsize, max(self.lanes // self.shared, 1)
+        size, count = self.scale.itemsize, self._parts(self.shared)
         kind = vector(short, count)
         if left and count > 1:
             more = b.value(f"add i64 {left}, {self.shared - 1}")
@@ -226,19 +240,30 @@ class _Quantized:
         else:
             loaded = b.value(f"load {kind}, ptr {address}, align {size}")
         with b.on(count):
-            value = widened(b, loaded, self.scale) if self.scale in NARROW else loaded
-        with b.on(self.lanes):
+            return widened(b, loaded, self.scale) if self.scale in NARROW else loaded
+
+    def _parts(self, words: int) -> int:
+        """Return how many parts of so many words a register has; those are the same in all of a smaller one."""
+        return max(self.lanes // words, 1)
+
+    def _spread(self, value: str, count: int, lanes: int) -> str:
+        """Return a register of which each of `count` numbers has an equal part."""
+        b = self.b
+        if count == lanes:
+            return value
+        with b.on(lanes):
             if count == 1:
                 return b.splat("float", value)
-            places = ", ".join(f"i32 {lane // self.shared}" for lane in range(self.lanes))
+            places = ", ".join(f"i32 {lane * count // lanes}" for lane in range(lanes))
             wide = vector("float", count)
             return b.value(
-                f"shufflevector {wide} {value}, {wide} poison, <{self.lanes} x i32> <{places}>"
+                f"shufflevector {wide} {value}, {wide} poison, <{lanes} x i32> <{places}>"
             )
 
     def _zero(self, line: str, position: str, left: str) -> str:
         """Return what is taken off each integer of a word's group, the lift of bytes included."""
-        b, zero = self.b, self._of_groups(line, position, left)
+        b, groups = self.b, self._of_groups(line, position, left)
+        zero = self._spread(groups, self._parts(self.shared), self.lanes)
         if self.bits == 4 or not self.is_lifted:
             return zero
         with b.on(self.lanes):
@@ -261,8 +286,16 @@ class _Quantized:
             if zero:
                 product = b.value(f"fmul {self.floats} {zero}, {begin}")
                 exact = b.value(f"fsub {self.floats} {exact}, {product}")
-            by = b.value(f"fmul {self.floats} {scale}, {factor}")
+        by = self._scales(scale, factor)
+        with b.on(self.lanes):
             return b.call("llvm.fmuladd", "float", exact, by, total)
+
+    def _scales(self, of_groups: str, of_blocks: str) -> str:
+        """Return what each word's products are multiplied with: by groups of the matrix and blocks of the row."""
+        b, blocks = self.b, self._parts(self.block)
+        scale = self._spread(of_groups, self._parts(self.shared), blocks)
+        by = b.value(f"fmul {vector('float', blocks)} {scale}, {of_blocks}")
+        return self._spread(by, blocks, self.lanes)
 
     def _added_up(self, sums: str) -> str:
         name = f"@llvm.vector.reduce.fadd.{suffix('float', self.lanes)}"
@@ -287,8 +320,8 @@ class _Prepared:
             source = moved(b, given["rows"], given["row_step"], row)
             bytes_ = moved(b, given["bytes"], given["byte_step"], row)
             halves = [bytes_] if self.bits == 8 else [bytes_, moved(b, bytes_, given["half_step"])]
-            begins = moved(b, given["begins"], given["line_step"], row)
-            factors = moved(b, given["factors"], given["line_step"], row)
+            begins = moved(b, given["begins"], given["begin_step"], row)
+            factors = moved(b, given["factors"], given["factor_step"], row)
 
             def block(number: str, _: list[str]) -> list[str]:
                 self._block(number, source, halves, begins, factors)
@@ -325,10 +358,11 @@ class _Prepared:
         integers = b.value(f"freeze {ints} {whole}")
         self._store_bytes(number, integers, halves)
         words = BLOCK * self.bits // 32
-        self._store_line(number, words, self._begins(integers, words), begins)
+        total, kind = self._begins(integers, words)
+        place = element(b, begins, vector(kind, words), number)
+        b.do(f"store {vector(kind, words)} {total}, ptr {place}, align 4")
         scale = b.value(f"fdiv float {largest}, {real(float(LARGEST))}")
-        with b.on(words):
-            self._store_line(number, words, (b.splat("float", scale), "float"), factors)
+        b.do(f"store float {scale}, ptr {element(b, factors, 'float', number)}, align 4")
 
     def _store_bytes(self, number: str, integers: str, halves: list[str]) -> None:
         b, count = self.b, BLOCK // len(halves)
@@ -357,8 +391,3 @@ class _Prepared:
             return b.value(f"sitofp {some} {total} to {vector('float', words)}"), "float"
         with b.on(words):
             return b.value(f"mul {some} {total}, {b.constant('i32', self.begin)}"), "i32"
-
-    def _store_line(self, number: str, words: int, value: tuple[str, str], line: str) -> None:
-        text, kind = value
-        wide = vector(kind, words)
-        self.b.do(f"store {wide} {text}, ptr {element(self.b, line, wide, number)}, align 4")

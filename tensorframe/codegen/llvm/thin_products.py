@@ -1,9 +1,9 @@
-"""Products of a matrix of small numbers with few vectors, which take as long as reading the matrix.
+"""Products of a matrix with few vectors, which take as long as reading the matrix.
 
-Elements become float32, or int32, in registers. `dots` is for rows that lie along what is summed: a tile of rows times
-vectors is registers of partial sums. `columns` is for rows that lie across: some of them at a time are added to the
-result, which stays in the nearest cache. Which bits an element has depends on its row and its vector alone, not on how
-many there are. `widen` converts a block for products of many vectors.
+Small elements become float32, or int32, in registers. `dots` is for rows that lie along what is summed: four rows, each
+in a part of the matrix of its own, times vectors are registers of partial sums. `columns` is for rows that lie across:
+some of them at a time are added to the result, which stays in the nearest cache. Which bits an element has depends on
+its row and its vector alone, not on how many there are. `widen` converts a block for products of many vectors.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.conversions import converted, widened
 from tensorframe.codegen.llvm.indirect_product import shape_for
 from tensorframe.codegen.llvm.kernel import SELECTED
-from tensorframe.codegen.llvm.loops import counted, element, first_lanes, if_below, moved, slots_of
+from tensorframe.codegen.llvm.loops import (
+    counted,
+    element,
+    first_lanes,
+    if_below,
+    in_streams,
+    moved,
+    slots_of,
+)
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.types import ELEMENT, VALUE, suffix, vector
-from tensorframe.dtypes import FLOAT, NARROW, DType, float32, wide_of
+from tensorframe.dtypes import FLOAT, NARROW, DType, float32, float64, wide_of
 
 # (where it begins, its size): writes what is done to a tile
 Tile = Callable[[str, int], None]
@@ -29,7 +37,7 @@ DOTS, COLUMNS, WIDEN = "thin_dots", "thin_columns", "widen"
 # what calls are given, in 64-bit slots; the first three are addresses
 DOTS_SLOTS = (
     "matrix",
-    "vectors",  # elements of the result's dtype next to each other, zeros up to whole registers
+    "vectors",  # elements of the result's dtype next to each other, for `columns` zeros up to whole registers
     "result",  # a row for each vector
     "row_step",  # bytes
     "vector_step",
@@ -41,8 +49,8 @@ COLUMNS_SLOTS = DOTS_SLOTS
 WIDEN_SLOTS = ("matrix", "unused", "result", "row_step", "result_step", "columns")
 _POINTERS = 3
 
-# Rows of the matrix that `dots` takes at once, and those that `columns` adds to the result.
-_ROWS, _DEEP = 4, 8
+# Rows that `dots` takes at once, one of each part of the matrix, and those that `columns` adds to the result.
+STREAMS, _DEEP = 4, 8
 
 
 def lanes_of(target: Target) -> int:
@@ -51,12 +59,14 @@ def lanes_of(target: Target) -> int:
 
 
 def print_thin(target: Target, layout: str, matrix: DType, total: DType) -> str:
-    """Return the module for matrices of a dtype and results of another one, float32 or int32."""
-    texts = [
-        _Dots(target, matrix, total).text(),
-        _Columns(target, matrix, total).text(),
-        _Widen(target, matrix, total).text(),
-    ]
+    """Return the module for matrices of a dtype and results of another one, float32 or int32.
+
+    Of one dtype, float32 or float64, there are only `dots`.
+    """
+    functions: list[_Function] = [_Dots(target, matrix, total)]
+    if matrix != total:
+        functions += [_Columns(target, matrix, total), _Widen(target, matrix, total)]
+    texts = [function.text() for function in functions]
     declared = dict.fromkeys(
         line for text in texts for line in text.splitlines() if line.startswith("declare")
     )
@@ -76,7 +86,7 @@ class _Function(ABC):
 
     def __init__(self, target: Target, matrix: DType, total: DType) -> None:
         self.b = Builder(target)
-        self.lanes = lanes_of(target)
+        self.lanes = shape_for(target, float64 if total == float64 else float32).lanes
         self.matrix, self.total = matrix, total
         self.kind = vector(VALUE[total], self.lanes)
         many = "+avx512f" in target.features or not target.is_x86
@@ -98,23 +108,25 @@ class _Function(ABC):
 
     def elements(self, address: str, mask: str = "") -> str:
         """Return a register of the matrix's elements as numbers of the result's dtype."""
-        b, size = self.b, self.matrix.itemsize
-        kind = vector(ELEMENT[self.matrix], self.lanes)
+        b = self.b
+        short = self.loaded(ELEMENT[self.matrix], self.matrix.itemsize, address, mask)
         with b.on(self.lanes):
-            if mask:
-                name = f"@llvm.masked.load.{suffix(ELEMENT[self.matrix], self.lanes)}.p0"
-                masks = b.vector("i1")
-                b.declare(f"{kind} {name}(ptr, i32, {masks}, {kind})")
-                given = f"ptr {address}, i32 {size}, {masks} {mask}, {kind} zeroinitializer"
-                short = b.value(f"call {kind} {name}({given})")
-            else:
-                short = b.value(f"load {kind}, ptr {address}, align {size}")
             value = widened(b, short, self.matrix) if self.matrix in NARROW else short
             return converted(b, value, wide_of(self.matrix), self.total)
 
-    def totals(self, address: str) -> str:
+    def totals(self, address: str, mask: str = "") -> str:
         """Return a register of numbers of the result's dtype."""
-        return self.b.value(f"load {self.kind}, ptr {address}, align {self.total.itemsize}")
+        return self.loaded(VALUE[self.total], self.total.itemsize, address, mask)
+
+    def loaded(self, scalar: str, size: int, address: str, mask: str) -> str:
+        """Return what memory has next to each other; where a mask says so, zeros."""
+        b, kind = self.b, vector(scalar, self.lanes)
+        if not mask:
+            return b.value(f"load {kind}, ptr {address}, align {size}")
+        name, masks = f"@llvm.masked.load.{suffix(scalar, self.lanes)}.p0", vector("i1", self.lanes)
+        b.declare(f"{kind} {name}(ptr, i32, {masks}, {kind})")
+        given = f"ptr {address}, i32 {size}, {masks} {mask}, {kind} zeroinitializer"
+        return b.value(f"call {kind} {name}({given})")
 
     def store(self, value: str, address: str) -> None:
         """Write a register of the result."""
@@ -136,7 +148,7 @@ class _Function(ABC):
 
 def tiles(b: Builder, start: str, stop: str, size: int, body: Tile) -> None:
     """Write a loop over tiles of a size, and one over what is left, of one each."""
-    for step in (size, 1):
+    for step in dict.fromkeys((size, 1)):
         start, _ = counted(b, start, stop, step, (), partial(_one_tile, body, step))
 
 
@@ -154,21 +166,19 @@ class _Dots(_Function):
         whole = b.value(f"and i64 {inner}, {-lanes}")
         mask = first_lanes(b, lanes, b.value(f"sub i64 {inner}, {whole}"))
 
-        def some_rows(row: str, rows: int) -> None:
+        def some_rows(rows: list[str]) -> None:
             def some_vectors(start: str, vectors: int) -> None:
-                self._tile(row, rows, start, vectors, whole, mask)
+                self._tile(rows, start, vectors, whole, mask)
 
-            tiles(self.b, "0", self.given["count"], self.vectors, some_vectors)
+            tiles(b, "0", self.given["count"], self.vectors, some_vectors)
 
-        tiles(self.b, "%start", "%stop", _ROWS, some_rows)
+        in_streams(b, "%start", "%stop", STREAMS, some_rows)
 
-    def _tile(self, row: str, rows: int, start: str, vectors: int, whole: str, mask: str) -> None:
+    def _tile(self, rows: list[str], start: str, vectors: int, whole: str, mask: str) -> None:
+        """Write some rows' elements of the results of some vectors."""
         b, given = self.b, self.given
-        first = moved(b, given["matrix"], given["row_step"], row)
-        here = [
-            moved(b, first, given["row_step"], number) if number else first
-            for number in range(rows)
-        ]
+        short, kind = ELEMENT[self.matrix], VALUE[self.total]
+        here = [moved(b, given["matrix"], given["row_step"], row) for row in rows]
         begin = moved(b, given["vectors"], given["vector_step"], start)
         there = [
             moved(b, begin, given["vector_step"], number) if number else begin
@@ -176,30 +186,25 @@ class _Dots(_Function):
         ]
 
         def block(position: str, sums: list[str], mask: str = "") -> list[str]:
-            xs = [
-                self.elements(element(b, address, ELEMENT[self.matrix], position), mask)
-                for address in here
-            ]
-            ys = [
-                self.totals(element(b, address, VALUE[self.total], position)) for address in there
-            ]
+            xs = [self.elements(element(b, line, short, position), mask) for line in here]
+            ys = [self.totals(element(b, line, kind, position), mask) for line in there]
             return [
                 self.taken_in(sums[number * vectors + other], x, y)
                 for number, x in enumerate(xs)
                 for other, y in enumerate(ys)
             ]
 
-        _, sums = counted(b, "0", whole, self.lanes, self.zeros(rows * vectors), block)
+        zeros = self.zeros(len(rows) * vectors)
+        _, sums = counted(b, "0", whole, self.lanes, zeros, block)
         before = [(self.kind, value) for value in sums]
         sums = if_below(b, whole, given["inner"], before, lambda: block(whole, sums, mask))
         result = moved(b, given["result"], given["result_step"], start)
         for other in range(vectors):
             line = moved(b, result, given["result_step"], other) if other else result
-            corner = element(b, line, VALUE[self.total], row)
-            for number in range(rows):
+            for number, row in enumerate(rows):
                 total = self._added_up(sums[number * vectors + other])
-                place = element(b, corner, VALUE[self.total], number)
-                b.do(f"store {VALUE[self.total]} {total}, ptr {place}, align {self.total.itemsize}")
+                place = element(b, line, kind, row)
+                b.do(f"store {kind} {total}, ptr {place}, align {self.total.itemsize}")
 
     def _added_up(self, sums: str) -> str:
         b, kind = self.b, VALUE[self.total]

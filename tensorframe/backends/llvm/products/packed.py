@@ -18,6 +18,7 @@ from tensorframe.backends.llvm.products.functions import functions, packs, varyi
 from tensorframe.backends.llvm.products.launcher import launcher
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, Panels, layout_of
 from tensorframe.backends.llvm.products.scratch import borrow, give_back
+from tensorframe.backends.llvm.vector_product import VectorProduct, rows_of
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index
@@ -40,13 +41,16 @@ _BYTES = np.dtype(np.uint8)
 
 
 def packed_or_blas(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
-    """Return a product by tiles where these are faster than BLAS, which makes the others."""
+    """Return a product by tiles, or of one vector, where these are faster than BLAS, which makes the others."""
     batch = x.shape[:-2]
     if batch != y.shape[:-2]:
         batch = np.broadcast_shapes(batch, y.shape[:-2])
     shape = (*batch, x.shape[-2], y.shape[-1])
     if packs(x, y, shape):
         return PackedProduct(x, y)
+    factors = rows_of(x, y, shape)
+    if factors is not None:
+        return VectorProduct(shape, *factors)
     return Product(x, y, whole_rows=whole_rows)
 
 

@@ -1,0 +1,113 @@
+"""Products of a large matrix with one vector, as calls of compiled functions: see the text's module.
+
+BLAS reads some rows of such a matrix side by side, and a step of a language model took a quarter longer than memory.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends import host_pool
+from tensorframe.backends.bound import NativeCall
+from tensorframe.backends.llvm.thin_product import functions, slots
+from tensorframe.backends.llvm.workers import run_ranges
+from tensorframe.backends.numpy import blas
+from tensorframe.backends.numpy.grid import Index, runs
+from tensorframe.backends.numpy.product import Compiled, Store
+from tensorframe.codegen.llvm.thin_products import DOTS
+from tensorframe.dtypes import DType, float32, float64
+from tensorframe.graph.shape import Shape
+
+Array = Any
+
+_DTYPES = frozenset({float32, float64})
+# Bytes of a matrix that is not in the second level of cache, and rows that are worth sharing out.
+_LARGE, _MANY = 1 << 21, 64
+# Bytes of the rows that a thread takes at once.
+_PIECE = 1 << 17
+
+
+class _Function(NamedTuple):
+    """The compiled function, as workers take it."""
+
+    address: int
+    call: Any
+
+
+def _function(dtype: DType) -> _Function:
+    compiled = functions(dtype, dtype)
+    return _Function(compiled.code.addresses[DOTS], compiled.dots)
+
+
+class VectorProduct(Compiled):
+    """The product of a row and a large matrix whose columns lie in one piece each, or of such rows and a column."""
+
+    in_parts = False
+
+    def __init__(self, shape: Shape, matrix: Array, vector: Array) -> None:
+        """`matrix` has the rows that meet the vector; see `rows_of`."""
+        self.dtype, self.shape = matrix.dtype, shape
+        self._matrix = matrix if matrix.flags.aligned else host_pool.contiguous(matrix)
+        self._vector = np.ascontiguousarray(vector)
+        shared = np.may_share_memory(self._vector, vector)
+        self._is_copied = self._matrix is not matrix or not shared
+        rows, inner = matrix.shape
+        self._grain = max(min(_PIECE // (inner * matrix.itemsize), rows), 1)
+
+    @property
+    def blocks(self) -> list[Index]:
+        """All of it."""
+        return [tuple([slice(0, size) for size in self.shape])]
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the product, in `out` if it is given: any memory of the result's shape."""
+        if out is None:
+            out = host_pool.empty(self.shape, self.dtype)
+        if not out.flags.c_contiguous:
+            out[...] = self.array()
+            return out
+        rows, function = len(self._matrix), _function(self.dtype)
+        run_ranges(function, rows, self._grain, self._slots(out), b"")
+        return out
+
+    def each(self, store: Store) -> None:
+        """Call `store` with all of the product."""
+        store(self.blocks[0], self.array())
+
+    def calls(self, out: Array) -> list[NativeCall] | None:
+        """Return the call that writes the product to `out`; None if factors are copied."""
+        if self._is_copied or not out.flags.c_contiguous:
+            return None
+        function = _function(self.dtype).address
+        # compiled functions are there for good
+        owners = (self._matrix, self._vector, out)
+        rows, given = len(self._matrix), self._slots(out)
+        return [NativeCall(function, rows, self._grain, given, b"", owners)]
+
+    def _slots(self, out: Array) -> bytes:
+        matrix, vector = self._matrix, self._vector[None]
+        return slots(matrix, matrix.strides[0], matrix.shape[1], vector, out.reshape((1, -1)))
+
+
+def rows_of(x: Array, y: Array, shape: Shape) -> tuple[Array, Array] | None:
+    """Return the rows of a large matrix, each in one piece, and the vector that they are multiplied with.
+
+    None if a product of this shape has no such factors; by sizes and by how they lie alone.
+    """
+    if x.dtype != y.dtype or x.dtype not in _DTYPES or prod(shape[:-2]) != 1:
+        return None
+    if not blas.can_be_limited():  # the system's own
+        return None
+    if shape[-2] == 1:
+        matrix, vector = y.reshape(y.shape[-2:]).T, x.reshape(-1)
+    elif shape[-1] == 1:
+        matrix, vector = x.reshape(x.shape[-2:]), y.reshape(-1)
+    else:
+        return None
+    rows, inner = matrix.shape
+    lies = matrix.strides[1] == matrix.itemsize and rows >= _MANY
+    is_large = matrix.size * matrix.itemsize >= _LARGE and len(runs(inner, rows)) == 1
+    return (matrix, vector) if lies and is_large else None
