@@ -1,99 +1,17 @@
 """Special functions: within 4 units in the last place on every device, with SciPy's limits, and their gradients."""
 
-import importlib.util
-from functools import cache
-from pathlib import Path
-
 import mpmath as mp
 import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.graph.op import Kind
 from tensorframe.ops import special as rows
-from tensorframe.ops import special_tables as tables
-from tensorframe.ops.special_incomplete import FORMULAS as INCOMPLETE
 from tensorframe.ops.special_math import FORMULAS
-from tensorframe.ops.special_zeta import FORMULAS as ZETA
 from tests.backends.devices import FOUND, holds
+from tests.frontend.special_values import EXACT, cases
 
 special = tfr.special
 on_devices = pytest.mark.parametrize("device", ["cpu", "numpy", *FOUND])
-
-
-def erfcinv(x):
-    """The inverse of erfc by Newton's method."""
-    if x > 1:
-        return -erfcinv(2 - mp.mpf(x))
-    if x == 1:
-        return mp.mpf(0)
-    w = -mp.log(x * (2 - mp.mpf(x)))
-    y = mp.sqrt(max(w - mp.log(w * 4 + 4) / 2, mp.mpf("1e-6")))
-    for _ in range(60):
-        y += mp.erfc(y) * mp.log(mp.erfc(y) / x) * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
-    return y
-
-
-# what is exact, and ranges of arguments; those of more than three decades are spread over their exponents
-EXACT = {
-    "gammaln": (
-        lambda x: mp.log(abs(mp.gamma(x))) if x < 9 else mp.loggamma(x),
-        [
-            (1e-30, 1e-3),
-            (0.01, 3),
-            (0.99, 1.01),
-            (1.99, 2.01),
-            (2.4, 9),
-            (8, 1e30),
-            (-60, 0),
-            (-6, -2),
-        ],
-    ),
-    "gamma": (mp.gamma, [(1e-30, 1e-3), (0.001, 9), (8, 34), (-8, 0), (-30, -8)]),
-    "digamma": (
-        lambda x: mp.psi(0, x),
-        [(1e-30, 1e-3), (0.001, 3), (1.46, 1.463), (2, 9), (8, 1e30), (-60, 0), (-1e3, -60)],
-    ),
-    "trigamma": (lambda x: mp.psi(1, x), [(1e-15, 1e-3), (0.001, 9), (8, 1e15), (-20, 0)]),
-    "erfinv": (lambda x: erfcinv(1 - mp.mpf(x)), [(-1, 1), (1e-12, 1e-3), (0.9999, 1)]),
-    "erfcinv": (erfcinv, [(1e-35, 1e-3), (0.001, 2), (0.99, 1.01)]),
-    "ndtri": (
-        lambda x: -mp.sqrt(2) * erfcinv(2 * mp.mpf(x)),
-        [(1e-35, 1e-3), (0.001, 1), (0.49, 0.51)],
-    ),
-    "ndtr": (mp.ncdf, [(-13, -5), (-5, 5), (5, 9)]),
-    "i0": (lambda x: mp.besseli(0, x), [(-9, 9), (7.9, 8.1), (8, 85)]),
-    "i1": (lambda x: mp.besseli(1, x), [(-9, 9), (8, 85), (1e-30, 1e-3)]),
-    "i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), [(-9, 9), (8, 1e4)]),
-    "i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), [(-9, 9), (8, 1e4), (1e-30, 1e-3)]),
-    "logit": (lambda p: mp.log(p / (1 - p)), [(1e-30, 1e-3), (0.001, 1), (0.49, 0.51)]),
-    "entr": (lambda x: -x * mp.log(x), [(1e-30, 1e-3), (0.001, 3), (3, 1e30)]),
-}
-
-
-@cache
-def cases(name, dtype):
-    """Arguments, and for each the exact value as the nearest number of the dtype and how far that is off, in ULP."""
-    exact, ranges = EXACT[name]
-    generator = np.random.default_rng(5)
-    found = []
-    for low, high in ranges:
-        wide = low > 0 and high / low > 1e3
-        found.append(
-            np.exp(generator.uniform(np.log(low), np.log(high), 25))
-            if wide
-            else generator.uniform(low, high, 25)
-        )
-    x = np.concatenate(found).astype(dtype)
-    with mp.workdps(50):
-        values = [exact(mp.mpf(float(one))).real for one in x]
-        nearest = np.array([float(one) for one in values]).astype(dtype)
-        spacing = np.spacing(abs(nearest)).astype(np.float64)
-        rest = [
-            float((one - mp.mpf(float(near))) / mp.mpf(float(step)))
-            for one, near, step in zip(values, nearest, spacing, strict=True)
-        ]
-    return x, nearest, np.array(rest), spacing
 
 
 @pytest.mark.sweep(6)
@@ -140,44 +58,6 @@ def test_zeros_below_0_keep_all_digits(name, device):
             for one, value in zip(found, exact, strict=True)
         ]
     assert max(off) < 4, (x[np.argmax(off)], max(off))
-
-
-def farthest(high, low, exact):
-    """The largest relative error of pairs."""
-    found = [mp.mpf(one) + mp.mpf(rest) for one, rest in zip(high, low, strict=True)]
-    return max(abs(one / value - 1) for one, value in zip(found, exact, strict=True))
-
-
-def test_pairs_of_floats_have_twice_the_bits():
-    from tensorframe.backends.numpy import special_functions
-    from tensorframe.ops import double_double as dd
-
-    algebra = special_functions._WIDE
-
-    generator = np.random.default_rng(8)
-    x = generator.uniform(0.5, 1e3, 50)
-    turns = generator.uniform(-0.5, 0.5, 50)
-    with mp.workdps(60):
-        for (high, low), exact in (
-            (dd.log((x, x * 1e-17), algebra), [mp.log(mp.mpf(v) + mp.mpf(v * 1e-17)) for v in x]),
-            (dd.cotangent(turns, algebra, np.where), [mp.cot(mp.pi * mp.mpf(v)) for v in turns]),
-            (
-                dd.divide(dd.PI, (x, x * 1e-17), algebra),
-                [mp.pi / (mp.mpf(v) + mp.mpf(v * 1e-17)) for v in x],
-            ),
-            (
-                dd.log_ratio((x, x * 0), (x + turns, x * 0), dd.two_sum(x, -(x + turns)), algebra),
-                [mp.log(mp.mpf(v) / mp.mpf(w)) for v, w in zip(x, x + turns, strict=True)],
-            ),
-            (dd.sqrt((x, x * 1e-17), algebra), [mp.sqrt(mp.mpf(v) + mp.mpf(v * 1e-17)) for v in x]),
-        ):
-            assert farthest(high, low, exact) < 1e-30
-        # of these the first digits alone matter beside other pairs
-        for function, exact in ((dd.exp, mp.exp), (dd.expm1, mp.expm1)):
-            for power in (x / 2, -x / 2, turns, turns * 1e-9):
-                high, low = function((power, power * 1e-17), algebra)
-                values = [exact(mp.mpf(v) + mp.mpf(v * 1e-17)) for v in power]
-                assert farthest(high, low, values) < 6e-17
 
 
 POINTS = np.array(
@@ -300,40 +180,3 @@ def test_aliases_and_neighbours():
     assert special.expit is tfr.sigmoid
     assert special.erf is tfr.erf
     assert special.softmax is tfr.softmax
-
-
-def test_every_row_with_a_table_has_a_function_and_a_formula():
-    named = {
-        op.name for op in vars(rows).values() if getattr(op, "kind", None) is Kind.MAP and op.double
-    }
-    assert named == {*FORMULAS, *INCOMPLETE, *ZETA}
-    assert named - {"riemann_zeta"} <= set(special.__all__)
-
-
-def test_tables_are_those_that_their_derivation_prints():
-    """Two of them, which stand for all: `python docs/derive/special.py` prints the module."""
-    source = Path(__file__).parents[2] / "docs" / "derive" / "special.py"
-    specification = importlib.util.spec_from_file_location("derive_special", source)
-    derive = importlib.util.module_from_spec(specification)
-    precision = mp.mp.dps
-    try:
-        specification.loader.exec_module(derive)
-        for piece in derive.PIECES:
-            if piece.name in ("STIRLING", "GAMMA"):
-                interval, known = getattr(tables, piece.name)
-                assert interval == (piece.low, piece.high)
-                assert tuple(derive.coefficients(piece)) == known
-                assert derive.largest_error(piece, list(known)) < 1e-16
-        assert tuple(derive.balance(5, 11)) == tables.BALANCE[1]
-    finally:
-        mp.mp.dps = precision
-    assert {piece.name for piece in derive.PIECES} <= set(vars(tables))
-    # all of Taylor's coefficients take mpmath a minute: their sums are exact, and two of them are known
-    assert len(tables.RECIPROCAL_GAMMA) == 34
-    with mp.workdps(40):
-        known = [mp.mpf(high) + mp.mpf(low) for high, low in tables.RECIPROCAL_GAMMA]
-        for z in (-0.5, -0.25, 0.125, 0.5):
-            total = mp.fsum([c * mp.mpf(z) ** k for k, c in enumerate(reversed(known))])
-            assert abs(total * mp.gamma(2 + mp.mpf(z)) - 1) < 1e-31
-        assert known[-1] == 1
-        assert abs(known[-2] - (mp.euler - 1)) < 1e-32
