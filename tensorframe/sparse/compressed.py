@@ -64,20 +64,19 @@ class Compressed(Elementwise, Reducible, Selectable, SparseTensor):
 
     def _line_numbers(self) -> Tensor:
         """Return the line of each stored element, counted through the stack."""
-        known: Tensor | None = self._others.get("numbers")
-        if known is None:
-            known = self._others["numbers"] = call(ROW_NUMBERS, self.indptr, attrs=(self.nnz,))
-        return known
+        return self._made_of_integers(
+            "numbers", lambda: call(ROW_NUMBERS, self.indptr, attrs=(self.nnz,))
+        )
 
     def _turned(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the integers of the other compressed format, and the order in which it has the elements."""
-        known: tuple[Tensor, Tensor, Tensor] | None = self._others.get("turned")
-        if known is None:
+
+        def turned() -> tuple[Tensor, Tensor, Tensor]:
             arrays = self._lines().turned(prod(self.shape[:-2]))
-            like = self.indices
-            order, indices, indptr = [structure.like(array, like) for array in arrays]
-            known = self._others["turned"] = (order, indices, indptr)
-        return known
+            order, indices, indptr = [structure.like(array, self.indices) for array in arrays]
+            return order, indices, indptr
+
+        return self._made_of_integers("turned", turned)
 
     def _in_lines_across(self) -> tuple[Tensor, Tensor, Tensor, Shape]:
         order, indices, indptr = self._turned()

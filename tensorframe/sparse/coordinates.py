@@ -44,7 +44,8 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
         """Take dense tensors that are known to fit: `coo_array` looks at what it is given."""
         self.data, self.coords, self.shape = data, coords, shape
         self._others: dict[str, Any] = {}
-        self._made: dict[str, tuple[Any, Any]] = {}  # by format, with the node of the elements
+        # by format, with the nodes of what it was made of
+        self._made: dict[str, tuple[Any, Any, Any]] = {}
 
     @property
     def row(self) -> Tensor:
@@ -61,19 +62,18 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
 
     def _compressed(self, name: str) -> tuple[Tensor | None, Tensor, Tensor]:
         """Return the order of the elements, None if they are in it, and the integers, of "csr" or "csc"."""
-        known: tuple[Tensor | None, Tensor, Tensor] | None = self._others.get(name)
-        if known is None:
+
+        def compressed() -> tuple[Tensor | None, Tensor, Tensor]:
             *outer, rows, columns = self.coords
             lines, own, axis = (rows, columns, -2) if name == "csr" else (columns, rows, -1)
             sizes = (*self.shape[:-2], self.shape[axis])
             try:
-                known = structure.ordered((*outer, lines), own, sizes)
-            except (
-                TracingError
-            ):  # what is recorded has no order that is known: one that rows alone have
-                known = structure.recorded_order((*outer, lines), own, sizes)
-            self._others[name] = known
-        return known
+                return structure.ordered((*outer, lines), own, sizes)
+            except TracingError:
+                # what is recorded has no order that is known: one that rows alone have
+                return structure.recorded_order((*outer, lines), own, sizes)
+
+        return self._made_of_integers(name, compressed)
 
     def tocsr(self) -> CSR:
         """Return it in compressed rows, each in the order of columns; it is made once, and kept."""
@@ -86,14 +86,14 @@ class COO(Elementwise, Reducible, Selectable, SparseTensor):
     def _kept(self, name: str, kind: type[Line]) -> Line:
         """Return it in a compressed format: as it was made before, unless elements were assigned to since."""
         node = self.data.node
-        before, made = self._made.get(name, (None, None))
-        if before is not node:
+        before, integers, made = self._made.get(name, (None, None, None))
+        if before is not node or not self._has_integers(integers):
             order, indices, indptr = self._compressed(name)
             data = self.data if order is None else structure.taken(self.data, order)
             if node.storage is not None:
                 data.compute()  # or each product would put the elements in order
             made = kind(data, indices, indptr, self.shape)._known_as_checked(self._is_checked)
-            self._made[name] = (node, made)
+            self._made[name] = (node, self._integers(), made)
         assert isinstance(made, kind)
         return made
 

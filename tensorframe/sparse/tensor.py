@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import Container
 from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.elementwise import CONJ
 from tensorframe.quick_dataclasses import dataclass, field
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from tensorframe.sparse.coordinates import COO
 
 __all__ = ["SparseTensor", "issparse"]
+
+Made = TypeVar("Made")
 
 
 class SparseTensor(ABC):
@@ -181,7 +185,19 @@ class SparseTensor(ABC):
 
         An assignment to one of these tensors gives it another node, of which nothing is known.
         """
-        known = self._others.get("checked")
+        return self._has_integers(self._others.get("checked"))
+
+    def _known_as_checked(self, known: bool = True) -> Self:
+        """Return this tensor, of whose integers it is known, or is not, that they are in order and within bounds."""
+        if known:
+            self._others["checked"] = self._integers()
+        return self
+
+    def _integers(self) -> tuple[Node, ...]:
+        return tuple([leaf.node for leaf in self._leaves()[1:]])
+
+    def _has_integers(self, known: tuple[Node, ...] | None) -> bool:
+        """Whether these are the integers: no tensor of them was assigned to since."""
         if known is None:
             return False
         for leaf, node in zip(self._leaves()[1:], known, strict=True):  # noqa: SIM110 - looked at for every product
@@ -189,11 +205,14 @@ class SparseTensor(ABC):
                 return False
         return True
 
-    def _known_as_checked(self, known: bool = True) -> Self:
-        """Return this tensor, of whose integers it is known, or is not, that they are in order and within bounds."""
-        if known:
-            self._others["checked"] = tuple([leaf.node for leaf in self._leaves()[1:]])
-        return self
+    def _made_of_integers(self, name: str, make: Callable[[], Made]) -> Made:
+        """Return what `make` makes of the integers, which is remembered as long as these are the same."""
+        before: tuple[tuple[Node, ...], Made] | None = self._others.get(name)
+        if before is not None and self._has_integers(before[0]):
+            return before[1]
+        made = make()
+        self._others[name] = (self._integers(), made)
+        return made
 
     # --- trees
 

@@ -137,3 +137,21 @@ def test_what_sparse_tensors_do_not_become():
 def test_what_depends_on_indices_is_refused_while_they_are_unknown():
     with pytest.raises(TracingError, match="depends on the indices"):
         tfr.jit(lambda a: a.coalesce())(tfr.sparse.eye_array(3))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_what_was_made_of_integers_is_made_anew_once_they_are_assigned_to(form):
+    dense = np.zeros((6, 5))
+    dense[[1, 2, 5], [0, 1, 3]] = 2.0, 3.0, 4.0
+    tensor = tfr.sparse.csr_array(dense).asformat(form)
+    x = tfr.ones(5, dtype="float64")
+    np.testing.assert_array_equal((tensor @ x).numpy(), dense.sum(1))
+    np.testing.assert_array_equal(tensor.tocsc().toarray(), dense)
+    np.testing.assert_array_equal(tensor.tocsr().toarray(), dense)
+    (tensor.row if form == "coo" else tensor.indices)[0] = 4
+    moved = dense.copy()
+    moved[1, 0] = 0
+    moved[(4, 0) if form != "csr" else (1, 4)] = 2.0
+    np.testing.assert_array_equal((tensor @ x).numpy(), moved.sum(1))
+    for made in (tensor, tensor.tocsr(), tensor.tocsc(), tensor.tocoo()):
+        np.testing.assert_array_equal(made.toarray(), moved)
