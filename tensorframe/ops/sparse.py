@@ -5,7 +5,8 @@ stack, from `indptr[r]` on to before `indptr[r + 1]`, each in the column that `i
 elements in one place add up. The transposed product serves compressed columns, which are the rows of the transpose.
 
 Who records a product may have checked the integers: then `checked` says that all of them are in order and within
-bounds, and kernels follow them as they are. Any others are checked each time.
+bounds, and kernels follow them as they are. Any others are checked each time. Pointers of a matrix whose rows have
+their columns in order may have a row for each of several ranges of columns, see `TRANSPOSED_SPARSE_MATMUL`.
 """
 
 from __future__ import annotations
@@ -50,10 +51,12 @@ def _product(shapes: tuple[Shape, ...], _checked: bool) -> Shape:
     return _with_rows(x, rows)
 
 
-def _transposed(shapes: tuple[Shape, ...], columns: int, _checked: bool) -> Shape:
+def _transposed(shapes: tuple[Shape, ...], columns: int, checked: bool) -> Shape:
     data, indices, indptr, x = shapes
     stack, rows, _ = as_stack(x)
-    _check("transposed_sparse_matmul", stack * rows, indptr, data, indices)
+    _check("transposed_sparse_matmul", stack * rows, indptr[-1:], data, indices)
+    if len(indptr) > 1 and not (checked and stack == 1):
+        raise ShapeError(f"transposed_sparse_matmul: pointers of shape {indptr} are those of one checked matrix")
     return _with_rows(x, columns)
 
 
@@ -68,6 +71,14 @@ def _sampled(shapes: tuple[Shape, ...], _checked: bool) -> Shape:
 
 def _numbers(_shapes: tuple[Shape, ...], count: int) -> Shape:
     return (count,)
+
+
+def _of_rows(indptr: Term) -> Term:
+    """Return the row pointers alone, without those of ranges of columns."""
+    if len(indptr.shape) == 1:
+        return indptr
+    _, count = indptr.shape
+    return indptr.sliced((0, 0), (1, count), (1, 1)).reshaped((count,))
 
 
 # --- gradients: each is one of the same three products
@@ -91,6 +102,7 @@ def _of_transposed_sparse_matmul(
     ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, _columns: int, checked: bool
 ) -> Sequence[Any]:
     """Rule of transposed sparse matrices times dense ones."""
+    indptr = _of_rows(indptr)
     return (
         lambda: call("sampled_matmul", conjugate(x), ct, indices, indptr, attrs=(checked,)),
         None,
@@ -117,6 +129,7 @@ def _transposed_product(
     data: Term, indices: Term, indptr: Term, x: Term, columns: int, _checked: bool
 ) -> Term:
     """Return the rows of `x`, each multiplied by the elements of its sparse row, added up by columns."""
+    indptr = _of_rows(indptr)
     stack, rows, width = as_stack(x.shape)
     count = data.shape[0]
     numbers = call("row_numbers", indptr, attrs=(count,))
@@ -143,6 +156,8 @@ def _row(name: str, arity: int, doc: str, **facts: Any) -> Op:
 # (stack, columns, width), a matrix or a vector.
 SPARSE_MATMUL = _row("sparse_matmul", 4, "Sparse matrices times dense ones.", shape=_product, attributes=("checked",), vjp=_of_sparse_matmul)
 # The same, of a dense factor (stack, rows, width), which the transposes multiply; `columns` is how many rows these have.
+# Pointers may have a row for each range of columns, that is, of rows of the result, which threads share: the first are
+# the row pointers, any other says where the elements of its range begin in each row, and last, with which column it does.
 TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns", "checked"), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
 # Operands: dense factors (stack, rows, width) and (stack, columns, width), of equally many axes, and columns and row pointers of the elements.
 SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matrix and a transposed one that sparse matrices store.", shape=_sampled, attributes=("checked",), vjp=_of_sampled_matmul)

@@ -78,6 +78,24 @@ class Compressed(Elementwise, Reducible, Selectable, SparseTensor):
 
         return self._made_of_integers("turned", turned)
 
+    def _pointers_of_ranges(self, place_bytes: int) -> Tensor:
+        """Return the pointers of ranges that threads share a transposed product by, see `ops/sparse.py`; else `indptr`.
+
+        They are found when they are first needed, where the integers are in order, and lie on the host. The result has
+        so many bytes for each place.
+        """
+        if len(self.shape) > 2 or not structure.is_on_host(self.indices, self.indptr):
+            return self.indptr
+        count = structure.range_count(self.line_count, self.line_length, self.nnz, place_bytes)
+        if count < 2:
+            return self.indptr
+
+        def in_ranges() -> Tensor:
+            array = self._lines().in_ranges(count)
+            return self.indptr if array is None else structure.like(array, self.indptr)
+
+        return self._made_of_integers("ranges", in_ranges)
+
     def _in_lines_across(self) -> tuple[Tensor, Tensor, Tensor, Shape]:
         order, indices, indptr = self._turned()
         return structure.taken(self.data, order), indices, indptr, self.shape

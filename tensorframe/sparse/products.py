@@ -86,11 +86,13 @@ def _product(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -
 
 def _recorded(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -> Tensor:
     """Return the product of elements that are there."""
-    operands = (data, matrix.indices, matrix.indptr, x)
+    checked = matrix._is_checked
     if transposed:
-        attrs = (matrix.line_length, matrix._is_checked)
-        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=attrs)
-    return call(SPARSE_MATMUL, *operands, attrs=(matrix._is_checked,))
+        place_bytes = data.dtype.itemsize * prod(x.shape[1:])
+        pointers = matrix._pointers_of_ranges(place_bytes) if checked else matrix.indptr
+        operands = (data, matrix.indices, pointers, x)
+        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=(matrix.line_length, checked))
+    return call(SPARSE_MATMUL, data, matrix.indices, matrix.indptr, x, attrs=(checked,))
 
 
 def _beside(matrix: Compressed, other: Any) -> Tensor:

@@ -25,6 +25,13 @@ from tensorframe.ops.indexing import GATHER, SCATTER_ADD
 
 Array = np.ndarray[Any, Any]
 
+# Threads share a transposed product by places, instead of having a result each, from so many elements on, where a
+# result has more bytes than a core's cache, and few elements are added to each of its own: else to clear results and
+# add them up costs less than to go through each line for each range.
+_LARGE, _CACHE, _MOST = 1 << 17, 1 << 19, 32
+# Elements of a line, on average, in each range, and ranges at most.
+_EACH, _RANGES = 4, 8
+
 
 class Lines(NamedTuple):
     """The integers of compressed lines of `length` elements, as arrays of the host."""
@@ -47,10 +54,33 @@ class Lines(NamedTuple):
 
     def is_canonical(self) -> bool:
         """Whether each line has its elements in order, and none twice."""
-        rises = self.indices[1:] > self.indices[:-1]
+        return self._are_in_order(np.greater)
+
+    def _are_in_order(self, follows: np.ufunc) -> bool:
+        """Whether each element of a line follows the one before."""
+        rises = follows(self.indices[1:], self.indices[:-1])
         begins = self.indptr[1:-1]
         rises[begins[(begins > 0) & (begins < len(self.indices))] - 1] = True
         return bool(rises.all())
+
+    def in_ranges(self, count: int) -> Array | None:
+        """Return pointers for so many ranges of places, in which about as many elements lie: one row for each.
+
+        The first are those of the lines. Any other row says where in each line elements of its range begin, and, last,
+        with which place the range does. None where places are out of order; an element may follow its like.
+        """
+        if not self._are_in_order(np.greater_equal):
+            return None
+        # with an element more for each place, so that empty ones are shared out too
+        before = np.cumsum(np.bincount(self.indices, minlength=self.length) + 1)
+        made = np.tile(self.indptr, (count, 1))
+        some = np.flatnonzero(np.diff(self.indptr))
+        for number in range(1, count):
+            first = np.searchsorted(before, number * before[-1] / count)
+            earlier = (self.indices < first).view(np.int8)
+            made[number, some] += np.add.reduceat(earlier, self.indptr[some], dtype=np.int64)
+            made[number, -1] = first
+        return made
 
     def merged(self) -> tuple[Array, Array, Array]:
         """Return the place of each element among those in order that are left, and the integers of these."""
@@ -58,6 +88,19 @@ class Lines(NamedTuple):
         unique, places = np.unique(keys, return_inverse=True)
         lines, indices = np.divmod(unique, max(self.length, 1))
         return places, indices, pointers(lines, len(self.indptr) - 1)
+
+
+def range_count(lines: int, length: int, count: int, place_bytes: int) -> int:
+    """Return how many ranges of places lines have, where threads share a result with so many bytes for each place."""
+    if length * place_bytes <= _CACHE or not _LARGE <= count <= _MOST * length:
+        return 1
+    return min(count // (_EACH * max(lines, 1)), _RANGES, length)
+
+
+def is_on_host(*integers: Tensor) -> bool:
+    """Whether integers are computed, and arrays of the host."""
+    storages = [tensor.node.storage for tensor in integers]
+    return all(own is not None and isinstance(own.handle, np.ndarray) for own in storages)
 
 
 def pointers(numbers: Array, count: int) -> Array:

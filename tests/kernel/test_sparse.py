@@ -5,6 +5,7 @@ import pytest
 
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.forms import sparse_pieces as of_threads
+from tensorframe.kernel.forms import sparse_ranges as of_ranges
 from tensorframe.kernel.forms.sparse import build_sparse as build_pieces
 from tensorframe.kernel.groups.algorithms.sparse import build_sparse as build_groups
 from tensorframe.kernel.groups.forms import Target
@@ -41,6 +42,11 @@ def run(build, op, attrs, *inputs):
         (len(inputs),),
     )
     strides = [tuple(step // array.itemsize for step in array.strides) for array in inputs]
+    # the parts of a complex number are an axis of their own
+    strides = [
+        (*steps, 1) if array.dtype.kind == "c" else steps
+        for steps, array in zip(strides, inputs, strict=True)
+    ]
     built = build(region, strides) if build is build_pieces else build(region, strides, TARGET)
     result = np.zeros(shape, inputs[0].dtype)
     buffers = {f"x{number}": array for number, array in enumerate(inputs)}
@@ -74,6 +80,35 @@ def test_transposed_products(cuts, shape, checked):
     )
     np.testing.assert_array_equal(result, DENSE.T @ x)
     assert not wrong
+
+
+# the same matrix, columns in order: where elements of columns from none, 1, 1 and 2 on begin in each row
+IN_ORDER = np.array([2.0, 1, 4, 16, 8, 32]), np.array([0, 2, 2, 0, 1, 1], np.int32)
+RANGES = np.array([INDPTR, [1, 3, 4, 5, 1], [1, 3, 4, 5, 1], [1, 3, 5, 6, 2]], np.int32)
+
+
+@pytest.mark.parametrize("long", [0, 100], ids=["unrolled", "rolled"])
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (4, 2), (4, 17)])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_transposed_products_of_ranges_of_columns(monkeypatch, shape, dtype, long):
+    """Each call adds up the rows of the result that are in its ranges: three of them, and the last."""
+    monkeypatch.setattr(of_ranges, "UNROLLED", long)
+    x = np.arange(np.prod(shape), dtype=dtype).reshape(shape) * (1 + 2j if dtype is complex else 1)
+    data, indices = IN_ORDER
+    operands = (data.astype(dtype), indices, RANGES, x)
+    result, wrong = run(build_pieces, TRANSPOSED_SPARSE_MATMUL, (3, True), *operands)
+    np.testing.assert_array_equal(result, DENSE.T @ x)
+    assert not wrong
+
+
+def test_ranges_are_shared_out_evenly():
+    dtypes = [np.dtype(own) for own in ("f4", "i4", "i4", "f4")]
+    shapes = [(900,), (900,), (8, 31), (30,)]
+    made = RegionOp(TRANSPOSED_SPARSE_MATMUL, (70, True), (0, 1, 2, 3), (70,), dtypes[0])
+    region = Region(tuple(zip(shapes, dtypes, strict=True)), (made,), (4,))
+    built = build_pieces(region, [(1,), (1,), (31, 1), (1,)])
+    (launch,) = built.launches
+    assert (launch.total, launch.even, built.partials, built.selects) == (8, True, (), False)
 
 
 @whether_checked
@@ -153,7 +188,7 @@ def test_few_elements_for_each_of_a_result_make_no_second_result():
 def test_unrolled_loops_over_elements(monkeypatch, length, long, checked):
     """Four in an iteration, and the rest: rows of other lengths before and after, and their bits those of one order."""
     monkeypatch.setattr(of_threads, "_LONG", long)
-    monkeypatch.setattr(of_threads, "_UNROLLED", 1)
+    monkeypatch.setattr(of_threads, "UNROLLED", 1)
     rng = np.random.default_rng(length)
     lengths = np.array([length, 0, 5, length + 1])
     indptr = np.r_[0, lengths.cumsum()].astype(np.int32)

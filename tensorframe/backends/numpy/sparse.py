@@ -49,6 +49,8 @@ def transposed_sparse_matmul(
     data: Array, indices: Array, indptr: Array, x: Array, columns: int, checked: bool
 ) -> Array:
     """Multiply, and add the products to the rows of the result that columns name, in order."""
+    if indptr.ndim > 1:
+        indptr = indptr[0]  # the others are for threads
     stack, _, width = as_stack(x.shape)
     places = _places(indices, indptr, len(data), stack, columns, checked)
     flat = x.reshape((-1, width))

@@ -1,8 +1,9 @@
 """Products with sparse matrices in compressed rows, for threads that run ranges of a loop.
 
 Rows come in pieces (`sparse_pieces.py`). A row is one thread's, and its products are added up in order, so bits do not
-depend on threads. Where transposes multiply, a row is added to any part of the result. Dense factors of several
-columns are multiplied a block of columns at a time (`sparse_columns.py`).
+depend on threads. Where transposes multiply, a row is added to any part of the result, or to the rows of it that are a
+thread's own (`sparse_ranges.py`). Dense factors of several columns are multiplied a block of columns at a time
+(`sparse_columns.py`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from tensorframe.dtypes import COMPLEX, FLOAT
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
-from tensorframe.graph.shape import strides_of
+from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.sparse_columns import in_blocks, in_separate_blocks
 from tensorframe.kernel.forms.sparse_entries import side_by_side
 from tensorframe.kernel.forms.sparse_pieces import COLUMN, ROW, Pieces
+from tensorframe.kernel.forms.sparse_ranges import Ranges
 from tensorframe.kernel.forms.sparse_rows import ENTRY, Statements, Value
 from tensorframe.kernel.forms.sparse_sums import (
     added,
@@ -46,6 +48,9 @@ def build_sparse(region: Region, strides: Sequence[Strides]) -> Built:
         (*[2 * step for step in own[:-1]], 1) if dtype in COMPLEX else own
         for own, (_, dtype) in zip(strides, region.inputs, strict=True)
     ]
+    if op.op is TRANSPOSED_SPARSE_MATMUL and len(region.shape_of(op.inputs[2])) > 1:
+        ranges = Ranges(region, real)
+        return Built(ranges.launches(_transposed_of_row(ranges)), (), _in_order(op.shape))
     pieces = Pieces(region, real)
     launches = pieces.launches(_ROWS[op.op](pieces))
     partials = (
@@ -53,7 +58,12 @@ def build_sparse(region: Region, strides: Sequence[Strides]) -> Built:
         if pieces.results > 1
         else ()
     )
-    return Built(launches, partials, (tuple(range(len(op.shape))),))
+    return Built(launches, partials, _in_order(op.shape))
+
+
+def _in_order(shape: Shape) -> tuple[tuple[int, ...]]:
+    """Return the layout of one output in C order."""
+    return (tuple(range(len(shape))),)
 
 
 def scratch_bytes(region: Region) -> int:
@@ -101,7 +111,7 @@ def _product_of_row(pieces: Pieces) -> Statements:
     return in_blocks(rows.width, pieces.numbers, add_up)
 
 
-def _transposed_of_row(pieces: Pieces) -> Statements:
+def _transposed_of_row(pieces: Pieces | Ranges) -> Statements:
     """Return how a row is added to the rows of the result that its elements name."""
     rows, (x,) = pieces.rows, pieces.rows.dense
     matrix, row = rows.matrix_and_row(ROW)

@@ -40,7 +40,7 @@ _PIECE = 1 << 16
 # less time than clearing a result, and adding it up.
 _RESULTS, _REUSED = 8, 4
 # Elements of a row, on average, from which loops over them are unrolled, and from which each has an accumulator.
-_UNROLLED, _LONG = 4, 16
+UNROLLED, _LONG = 4, 16
 # Elements of a result that a thread adds up at a time.
 _SUMS = 1 << 14
 
@@ -73,7 +73,7 @@ class Pieces:
             piece = -(-work // self.results)
         # so that no addition waits for the one before
         self.side_by_side = width == 1 and rows.entry_count >= _LONG * rows.row_count
-        self._unrolled = width == 1 and rows.entry_count >= _UNROLLED * rows.row_count
+        self._unrolled = width == 1 and rows.entry_count >= UNROLLED * rows.row_count
         # a loop of its own looks at the columns: it runs on vectors
         self._beside = not rows.checked and op.op is not ROW_NUMBERS and self.side_by_side
         if op.op is not ROW_NUMBERS:

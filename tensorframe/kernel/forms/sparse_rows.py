@@ -89,7 +89,7 @@ class SparseRows:
         (pointers,) = op.inputs[:1] if op.op is ROW_NUMBERS else entries[1:]
         self._indptr = self.operand(pointers)
         self.checked = False
-        self.row_count = region.shape_of(pointers)[0] - 1
+        self.row_count = region.shape_of(pointers)[-1] - 1
         count = op.attrs[0] if op.op is ROW_NUMBERS else region.shape_of(entries[0])[0]
         self.entry_count = count
         self.rows, self.entries = (
@@ -128,9 +128,9 @@ class SparseRows:
         """Return the stored element that is looked at."""
         return self.operand(self._sources[0]).element(ENTRY)
 
-    def pointer(self, row: ir.Expr) -> ir.Expr:
-        """Return where a row's elements begin, unchecked."""
-        (pointer,) = self._indptr.element(row)
+    def pointer(self, *row: ir.Expr) -> ir.Expr:
+        """Return where a row's elements begin, or, where there are pointers for ranges of columns, those of a range."""
+        (pointer,) = self._indptr.element(*row)
         return ir.apply("to_index", pointer, dtype=ir.INDEX)
 
     def bounds(self, row: ir.Expr) -> Statements:
