@@ -11,12 +11,8 @@ from tensorframe.backends.device.fourier import FOURIER, fourier_program
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.product import product_program
 from tensorframe.backends.device.search import can_search, search_program
-from tensorframe.backends.device.sort import (
-    partition_program,
-    select_program,
-    sort_program,
-    top_program,
-)
+from tensorframe.backends.device.selection import partition_program, select_program
+from tensorframe.backends.device.sort import sort_program, top_program
 from tensorframe.backends.device.sparse import sparse_program
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Op

@@ -23,6 +23,7 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.spaces.gather import GATHERS
 from tensorframe.ops.indexing import SCATTER
+from tensorframe.ops.sorting import SELECT
 
 # Bytes of an operand that indices are made of, up to which it is kept until the plan has run.
 _KEPT = 1 << 16
@@ -113,7 +114,9 @@ def index_sources(region: Region) -> frozenset[int]:
     """Return the inputs that indices are made of."""
     wanted: set[int] = set()
     for value, op in reversed(list(enumerate(region.ops, start=len(region.inputs)))):
-        if value in wanted or (op.op not in GATHERS and op.op.kind not in _ELEMENTS):
+        if op.op is SELECT:  # elements of its first operand are compared, whatever they are
+            wanted.update(op.inputs[1:])
+        elif value in wanted or (op.op not in GATHERS and op.op.kind not in _ELEMENTS):
             wanted.update(op.inputs)
         elif op.op in GATHERS:
             wanted.update(op.inputs[1:])

@@ -10,11 +10,16 @@ from math import prod
 
 from tensorframe.backends.device.factorisation import can_factorise, factorisation_bytes
 from tensorframe.backends.device.fourier import fourier_bytes
+from tensorframe.backends.device.selection import is_partitioned, places_of
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.groups.algorithms.merge_sort import Sorting, elements_between
+from tensorframe.kernel.groups.algorithms.partition import partition_partials
+from tensorframe.kernel.groups.algorithms.selection import Selecting
+from tensorframe.kernel.nest.assemble import Partials
+from tensorframe.ops.sorting import is_selected
 
 # Threads of the groups that sort.
 _LANES = 256
@@ -52,11 +57,23 @@ def _of_op(region: Region, op: RegionOp) -> int:
     if 0 in shape or not shape:
         return 0
     if op.op.name == "select":
+        if is_selected(shape[-1], op.shape[-1]):
+            return _bytes_of(Selecting(shape, dtype, (), op.shape[-1]).partials)
         return prod(shape) * dtype.itemsize + _of_sorting(shape, dtype, -1, shape[-1], places=False)
+    if op.op.name in _PARTITIONS:
+        kth, axis = op.attrs
+        wanted = places_of(kth, shape[axis])
+        if is_partitioned(shape[axis], len(wanted)):
+            selecting = Selecting(shape, dtype, (), len(wanted), axis=axis, kth=wanted)
+            return _bytes_of(partition_partials(selecting))
     top = op.op.name == "topk"
     axis = op.attrs[1 if top or op.op.name in _PARTITIONS else 0]
     count = op.attrs[0] if top else shape[axis]
     return _of_sorting(shape, dtype, axis, count, places=op.op.name in _PLACES)
+
+
+def _bytes_of(partials: Partials) -> int:
+    return sum(dtype.itemsize * size for dtype, size, _ in partials)
 
 
 def _of_sorting(shape: Shape, dtype: DType, axis: int, count: int, *, places: bool) -> int:

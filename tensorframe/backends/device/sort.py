@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from tensorframe.backends.base import Program
@@ -16,9 +15,8 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.groups.algorithms.merge_sort import Sorting, build_sort
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.complex import in_parts
-from tensorframe.ops.indexing import TAKE_ALONG_AXIS
 from tensorframe.ops.reduction import index_dtype
-from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, SORT
+from tensorframe.ops.sorting import ARGSORT, SORT
 
 Strides = tuple[int, ...]
 
@@ -26,25 +24,13 @@ Strides = tuple[int, ...]
 def sort_program(region: Region, make: Make) -> Program:
     """Return the program of `sort` or `argsort`."""
     axis, descending, *_ = region.ops[0].attrs
-    return make(region, _lowering(axis, descending))
-
-
-def partition_program(region: Region, make: Make) -> Program:
-    """Return the program of `partition` or `argpartition`: what is sorted is partitioned anywhere."""
-    (sort_op,) = region.ops
-    _, axis = sort_op.attrs
-    op, attrs = (
-        (SORT, (axis, False)) if sort_op.op is not ARGPARTITION else (ARGSORT, (axis, False, True))
-    )
-    return make(
-        replace(region, ops=(replace(sort_op, op=op, attrs=attrs),)), _lowering(axis, False)
-    )
+    return make(region, sort_lowering(axis, descending))
 
 
 def top_program(region: Region, make: Make) -> Program:
     """Return the program of `topk`, whose result is a pair."""
     _, axis, largest = region.ops[0].attrs
-    return Pair(make(top_region(region), _lowering(axis, largest)))
+    return Pair(make(top_region(region), sort_lowering(axis, largest)))
 
 
 def top_region(region: Region) -> Region:
@@ -60,39 +46,7 @@ def sorted_with_places(count: int, dtype: DType, places: DType) -> tuple[Region,
     """Return region and lowering of a sorted vector and the places of its elements, equal ones in their order."""
     elements = RegionOp(SORT, (0, False), (0,), (count,), dtype)
     order = RegionOp(ARGSORT, (0, False, True), (0,), (count,), places)
-    return Region((((count,), dtype),), (elements, order), (1, 2)), _lowering(0, False)
-
-
-def select_program(region: Region, make: Make) -> Program:
-    """Return the program of `select`: lines are sorted, then elements taken from them."""
-    (op,) = region.ops
-    lines, places = (region.inputs[source] for source in op.inputs)
-    (shape, dtype), axis = lines, len(lines[0]) - 1
-    ordered = RegionOp(SORT, (axis, False), (0,), shape, dtype)
-    taken = RegionOp(TAKE_ALONG_AXIS, (axis,), (0, 1), op.shape, op.dtype)
-    return _Selected(
-        op.inputs,
-        make(Region((lines,), (ordered,), (1,)), _lowering(axis, False)),
-        make(Region((lines, places), (taken,), (2,)), Lowering),
-    )
-
-
-class _Selected:
-    """Two programs, the second of which takes from what the first has sorted."""
-
-    quiet = True
-
-    def __init__(self, operands: Sequence[int], sort: Program, take: Program) -> None:
-        self._lines, self._places = operands
-        self._sort, self._take = sort, take
-
-    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
-        (ordered,) = self._sort([inputs[self._lines]], (None,))
-        return self._take([ordered, inputs[self._places]], buffers)
-
-    def source(self) -> str:
-        """Return the text of the kernels for operands in C order."""
-        return source_of(self._sort) + source_of(self._take)
+    return Region((((count,), dtype),), (elements, order), (1, 2)), sort_lowering(0, False)
 
 
 class Pair:
@@ -112,7 +66,8 @@ class Pair:
         return source_of(self._program)
 
 
-def _lowering(axis: int, descending: bool) -> Any:
+def sort_lowering(axis: int, descending: bool) -> Any:
+    """Return what makes the kernels of a region whose ops sort along an axis."""
     return lambda region: _SortLowering(region, axis, descending)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import COMPLEX, FLOAT, float64, float_of, int64
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
@@ -30,6 +31,7 @@ from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.holding import holds
 from tensorframe.graph.shape import normalize_axes, reduced
 from tensorframe.ops.elementwise import (
     EQUAL,
@@ -44,7 +46,7 @@ from tensorframe.ops.elementwise import (
 from tensorframe.ops.indexing import TAKE_ALONG_AXIS
 from tensorframe.ops.movement import CONCAT
 from tensorframe.ops.reduction import ANY_TRUE, CUMULATIVE_SUM, MAX, SUM
-from tensorframe.ops.sorting import ARGSORT, PARTITION, SELECT
+from tensorframe.ops.sorting import ARGSORT, PARTITION, SELECT, is_selected
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -317,9 +319,9 @@ def _lines(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     """Return quantiles of lines, NaN for those with NaN."""
     below, above, weight = method(shares, lines.shape[-1] - 1)
-    if isinstance(below, Tensor) or isinstance(above, Tensor):
-        shape = (*lines.shape[:-1], shares.size)
-        low, high = _selected(lines, *(expanded(_places(bound), shape) for bound in (below, above)))
+    selects = _selects(lines, 2 * shares.size)
+    if isinstance(below, Tensor) or isinstance(above, Tensor) or selects:
+        low, high = _selected(lines, below, above)
         last = call(MAX, lines, attrs=((lines.ndim - 1,), True))  # NaN if any element is
     else:
         ordered = _partitioned(lines, below, above)
@@ -391,16 +393,38 @@ def _without_nan(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     # lines of NaN alone have nothing to pick from: their first element, NaN, is the answer
     last = converted(_present(lines)[1], float64)
     below, above, weight = method(shares, last)
-    low, high = _selected(lines, _places(below), _places(above))
+    low, high = _selected(lines, below, above)
     return _between(low, high, weight)
 
 
-def _selected(lines: Tensor, below: Tensor, above: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the elements that sorting would put at places that only the plan's run knows."""
-    axis, count = lines.ndim - 1, below.shape[-1]
-    places = call(CONCAT, below, above, attrs=(axis,))
-    selected = call(SELECT, lines, places)
+def _selected(lines: Tensor, below: Any, above: Any) -> tuple[Tensor, Tensor]:
+    """Return the elements that sorting would put at places, of which each line may have its own."""
+    axis = lines.ndim - 1
+    if isinstance(below, np.ndarray) and np.array_equal(below, above):
+        only = call(SELECT, lines, _beside(lines, below))
+        return only, only
+    low, high = (_beside(lines, bound) for bound in (below, above))
+    selected = call(SELECT, lines, call(CONCAT, low, high, attrs=(axis,)))
+    count = low.shape[axis]
     return part_of(selected, axis, 0, count), part_of(selected, axis, count, count)
+
+
+def _selects(lines: Tensor, count: int) -> bool:
+    """Whether so many places are selected by kernels that leave a line as it is, where partitioning would sort it."""
+    able = capabilities(lines.device)
+    has_kernels = able.compiles and not able.host_memory and holds(lines.device, int64)
+    return has_kernels and is_selected(lines.shape[-1], count)
+
+
+def _beside(lines: Tensor, positions: Any) -> Tensor:
+    """Return places in lines as a tensor beside them; one that is known is a number of a kernel."""
+    places = _places(positions)
+    shape = (*lines.shape[:-1], places.shape[-1])
+    if isinstance(places, Tensor):
+        return expanded(places, shape)
+    if places.size == 1:
+        return filled(shape, int(places[0]), int64, lines.device)
+    return expanded(Tensor(data_node(places, lines.device)), shape)
 
 
 def _between(low: Tensor, high: Tensor, weight: Shares) -> Tensor:

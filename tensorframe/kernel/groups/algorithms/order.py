@@ -1,4 +1,8 @@
-"""Order: elements as unsigned integers that sort as they do, NaN behind all others whichever way."""
+"""Order: elements as unsigned integers that sort as they do, NaN behind all others whichever way.
+
+Keys have all bits of a word. Ordinals are the same in as few bits as elements of the dtype need: a key without the bits
+that no element differs in from those of its sign.
+"""
 
 from __future__ import annotations
 
@@ -53,3 +57,44 @@ def element_of(key: Expr, dtype: DType, *, descending: bool) -> Expr:
         return cast(key, dtype)
     signed = bitcast(key ^ sign, dtype if dtype.itemsize == 8 else int32)
     return cast(signed, dtype)
+
+
+def ordinal_bits(dtype: DType) -> int:
+    """Return how many bits the ordinals of a dtype have."""
+    if dtype == bool_:
+        return 1
+    return 8 * key_dtype(dtype).itemsize - _spare(dtype) if dtype in FLOAT else 8 * dtype.itemsize
+
+
+def ordinal_of(x: Expr) -> Expr:
+    """Return the ordinal of an element; zeros of either sign differ."""
+    key = key_of(x, descending=False, one_zero=False)
+    if x.dtype in FLOAT:
+        return key >> _spare(x.dtype) if _spare(x.dtype) else key
+    return key - _least(x.dtype) if _least(x.dtype) else key
+
+
+def element_at(ordinal: Expr, dtype: DType) -> Expr:
+    """Return the element that has an ordinal."""
+    key = ordinal
+    if dtype in FLOAT and _spare(dtype):
+        # bits that were left out are zeros, which are ones in keys of negative numbers
+        negative = ordinal < 1 << (ordinal_bits(dtype) - 1)
+        key = (ordinal << _spare(dtype)) | where(
+            negative, literal((1 << _spare(dtype)) - 1, ordinal.dtype), 0
+        )
+    elif dtype not in FLOAT and _least(dtype):
+        key = ordinal + _least(dtype)
+    return element_of(key, dtype, descending=False)
+
+
+def _spare(dtype: DType) -> int:
+    """Return how many bits of the fraction that a float is computed with it does not have."""
+    return FORMAT[wide_of(dtype)].fraction - FORMAT[dtype].fraction
+
+
+def _least(dtype: DType) -> int:
+    """Return the key of the smallest integer."""
+    if dtype.kind != "i":
+        return 0
+    return (1 << (8 * key_dtype(dtype).itemsize - 1)) - (1 << (8 * dtype.itemsize - 1))
