@@ -29,6 +29,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.conversion.convert import stored_tensor
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.linalg import CHOLESKY
+from tensorframe.ops.sorting import TOPK
 from tests.backends.host_gpu import (
     COMPILER,
     LANES,
@@ -219,6 +220,21 @@ class TestLibraries:
         block = y.node.storage.handle.block
         assert block.buffer.ptr == made[0].data.ptr
         assert block is made[0].data.mem.block
+
+    def test_the_first_few_elements_of_rows_are_selected_by_kernels(self, gpu, monkeypatch):
+        """CuPy would sort the rows, as it does where so many are wanted that groups have no memory for them."""
+
+        def sorts(*_):
+            raise NotImplementedError("sorted")
+
+        monkeypatch.setattr(libraries, "CALLS", {TOPK: Call(sorts)})
+        rows = np.random.default_rng(0).permutation(3 * 70).astype(np.float32).reshape(3, 70)
+        for x, count in ((rows, 3), (rows[:, :9], 9)):
+            values, places = tfr.topk(tfr.asarray(x, device="cuda"), count)
+            np.testing.assert_array_equal(values.numpy(), -np.sort(-x)[:, :count])
+            np.testing.assert_array_equal(places.numpy(), np.argsort(-x)[:, :count])
+        with pytest.raises(KernelError, match="topk, by CuPy: sorted"):
+            tfr.topk(tfr.asarray(rows, device="cuda"), 30)[0].numpy()
 
     def test_products_of_float32_are_rounded_for_tensor_cores_where_that_is_set(
         self, gpu, monkeypatch

@@ -12,6 +12,7 @@ from tensorframe.backends.cuda.devices import find
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.engine import KernelBackend
 from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.device.selection import is_partitioned, places_of
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import DeviceError, KernelError
@@ -19,8 +20,10 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.groups.algorithms.merge_sort import reads_once
 from tensorframe.kernel.spaces.dot import is_dot
 from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.sorting import ARGPARTITION, PARTITION, TOPK
 
 if TYPE_CHECKING:
     from tensorframe.backends.cuda.queue import CudaQueue
@@ -74,10 +77,22 @@ class CudaBackend(KernelBackend):
         operands = [region.dtype_of(source) for source in op.inputs]
         # no library multiplies factors of several dtypes
         of_kernels = op.op is MATMUL and (bool(op.attrs) or is_dot(region, 0))
-        by_kernels = len(region.ops) > 1 or of_kernels
+        by_kernels = len(region.ops) > 1 or of_kernels or self._selects(region, device)
         if by_kernels or not has_call(op.op, operands):
             return super().call(region, device)
         return LibraryProgram(region, self._queue(device), self.open_device(device).pool)
+
+    def _selects(self, region: Region, device: Device) -> bool:
+        """Whether kernels find the first few elements of rows, or those at some places, which CuPy would sort."""
+        op = region.ops[0]
+        if op.op in (PARTITION, ARGPARTITION):
+            kth, axis = op.attrs
+            return is_partitioned(op.shape[axis], len(places_of(kth, op.shape[axis])))
+        if op.op is not TOPK:
+            return False
+        count, axis, _ = op.attrs
+        length = region.shape_of(op.inputs[0])[axis]
+        return reads_once(length, count, self._queue(device).traits.lanes)
 
     def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
         """Whether a library or a kernel computes the op on these dtypes."""

@@ -10,7 +10,7 @@ from tensorframe.kernel.groups.algorithms.sort_kernels import Pass, Sorting, are
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.nest.assemble import Built, Launch
 
-__all__ = ["Sorting", "build_sort", "elements_between"]
+__all__ = ["Sorting", "build_sort", "elements_between", "reads_once"]
 
 
 def build_sort(sorting: Sorting, target: Target) -> Built:
@@ -30,10 +30,19 @@ def elements_between(sorting: Sorting, lanes: int) -> list[int]:
     return [sorting.rows * sorting.length] * min(len(_runs(sorting, lanes)) - 1, 2)
 
 
+def reads_once(length: int, count: int, lanes: int) -> bool:
+    """Whether kernels that want `count` elements of rows read these once: they are short, or selected from."""
+    return length <= area_of(length, lanes) or _are_few(length, count, lanes)
+
+
 def _is_selected(sorting: Sorting, lanes: int) -> bool:
     """Whether rows are long, and each kernel leaves half of their elements at most."""
-    area = area_of(sorting.length, lanes)
-    return 0 < sorting.count <= area // 2 and sorting.length > area
+    is_long = sorting.length > area_of(sorting.length, lanes)
+    return is_long and _are_few(sorting.length, sorting.count, lanes)
+
+
+def _are_few(length: int, count: int, lanes: int) -> bool:
+    return 0 < count <= area_of(length, lanes) // 2
 
 
 def _runs(sorting: Sorting, lanes: int) -> list[int]:
