@@ -48,7 +48,7 @@ class Capabilities:
     )
     # dtypes of which `matmul` reads factors as they are, though its result, the attribute `dtype`, is wider
     small_factors: frozenset[DType] = frozenset()
-    # whether it does so for few rows or columns alone, and leaves large products to a library
+    # whether it does so for integers, and few rows or columns, alone: other large products are left to a library
     only_thin: bool = False
     # whether it computes rows that are marked as `whole` itself, instead of what they are written in
     whole: bool = False

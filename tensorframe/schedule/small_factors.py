@@ -53,7 +53,7 @@ def _is_half_convolution(node: Node) -> bool:
 def take_in_casts(node: Node, build: Builder) -> Node | None:
     """`x.astype(wide) @ y` is a product with a wider result than its factor."""
     able = capabilities(node.device)
-    if node.attrs or not able.small_factors or (able.only_thin and not _is_thin(node)):
+    if node.attrs or not able.small_factors or (able.only_thin and _has_library(node)):
         return None
     if node.dtype.itemsize > float32.itemsize:
         return None
@@ -115,6 +115,11 @@ def _is_in_memory(node: Node) -> bool:
 def _is_thin(node: Node) -> bool:
     left, right = [source.shape for source in node.inputs]
     return min(len(left), len(right)) < 2 or min(left[-2], right[-1]) <= _FEW
+
+
+def _has_library(node: Node) -> bool:
+    """Whether a product is one that libraries make: large, and of floats."""
+    return node.dtype not in INTEGER and not _is_thin(node)
 
 
 def _agree(factors: Sequence[DType], result: DType) -> bool:

@@ -1,5 +1,7 @@
 """Products on devices: NumPy's values for any dtype, layout and shape, within what sums allow, in one kernel."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -194,3 +196,26 @@ def test_more_tiles_than_groups_of_one_launch(device, monkeypatch):
     stack = some((70_000, 3, 2), "float32", 2)
     check(device, x, y)
     check(device, x, stack)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [("int8", "int8", "int8"), ("uint8", "uint8", "uint8"), ("int8", "int8", "int32")],
+)
+def test_four_bytes_are_multiplied_at_once(device, left, right, result):
+    """Sums wrap as NumPy's do, whatever the layout, and where words of bytes end beyond the inner axis."""
+    if not holds(device, left):
+        pytest.skip(f"{device} holds no {left}")
+    generator = np.random.default_rng(0)
+    limits = np.iinfo(left)
+    x = generator.integers(limits.min, limits.max, (21, 67), left, endpoint=True)
+    y = generator.integers(limits.min, limits.max, (30, 67), right, endpoint=True)
+    x[0], y[0] = limits.min, limits.min
+    product = tfr.matmul(on(device, x), on(device, y).mT, preferred_dtype=result)
+    assert re.search(r"dot4_u(int)?32\(left", str(tfr.explain(product, source=True)))
+    assert str(product.device) == device
+    expected = x.astype(np.int64) @ y.T.astype(np.int64)
+    np.testing.assert_array_equal(product.numpy(), expected.astype(result))
+    np.testing.assert_array_equal(
+        tfr.maximum(product, 3).numpy(), np.maximum(expected.astype(result), 3)
+    )

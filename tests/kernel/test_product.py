@@ -203,3 +203,33 @@ def test_few_results_are_two_kernels():
     assert [op.op.name for op in products.ops] == ["matmul"]
     assert [op.op.name for op in added.ops] == ["sum", "reshape"]
     assert added.shape_of(added.outputs[0]) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result", "words"),
+    [
+        ("int8", "int8", "int8", True),
+        ("uint8", "int8", "int8", True),
+        ("uint8", "uint8", "uint8", True),
+        ("int8", "int8", "int32", True),
+        ("int8", "int8", "int16", True),
+        ("uint8", "uint8", "int32", False),  # whose bytes have no signs
+        ("int8", "int8", "int64", False),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_bytes_are_multiplied_four_at_a_time(tiles, left, right, result, words, turned):
+    generator = np.random.default_rng(0)
+    x, y = [
+        np.frombuffer(generator.bytes(rows * 71), dtype).reshape(rows, 71)
+        for rows, dtype in ((5, left), (6, right))
+    ]
+    y = np.ascontiguousarray(y.T) if turned else y.T
+    inputs = tuple((array.shape, array.dtype) for array in (x, y))
+    dtype = np.dtype(result)
+    op = RegionOp(MATMUL, (dtype,), (0, 1), (5, 6), dtype)
+    found, kernels = run(TiledProduct(Region(inputs, (op,), (2,))), [x, y])
+    exact = x.astype(np.int64) @ y.astype(np.int64)
+    np.testing.assert_array_equal(found, exact.astype(result))
+    text = print_kernel(kernels[0], dialect(double=True)).source
+    assert ("dot4_uint32(left" in text) is words

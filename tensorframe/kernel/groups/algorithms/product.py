@@ -227,8 +227,12 @@ class Tiled:
                 ir.Set(total, value)
                 for total, value in zip(block, self._taken_in(block, left, right), strict=True)
             ]
-        turn = ir.Loop(inner, ZERO, ir.literal(self._depth, ir.INDEX), tuple(statements))
-        return self._by_threads((turn,))
+        turns = ir.literal(self._turns_inside(), ir.INDEX)
+        return self._by_threads((ir.Loop(inner, ZERO, turns, tuple(statements)),))
+
+    def _turns_inside(self) -> int:
+        """Return how often threads take in what is side by side in shared memory."""
+        return self._depth
 
     def _element(self, side: Side, number: int, part: int) -> ir.Variable:
         return ir.variable(f"{side.key}{part}_{number}", self._product.total)

@@ -1,4 +1,4 @@
-"""Which kernel makes a product: one for tensor cores where the device has them for its dtype, else one for threads."""
+"""Which kernel makes a product: one for tensor cores where the device has them for its dtype, one of bytes, or any."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
+from tensorframe.kernel.groups.algorithms import byte_product
+from tensorframe.kernel.groups.algorithms.byte_product import OfBytes
 from tensorframe.kernel.groups.algorithms.product import Tiled
 from tensorframe.kernel.groups.algorithms.product_loops import Product
 from tensorframe.kernel.groups.algorithms.tensor_product import OfTensorCores, takes
@@ -28,4 +30,4 @@ def build_product(
         kernel = OfTensorCores(*given)
         if kernel.fits:
             return kernel.built()
-    return Tiled(*given).built()
+    return (OfBytes if byte_product.takes(region, product) else Tiled)(*given).built()
