@@ -120,3 +120,22 @@ def test_factorisations(gpu):
     ):
         assert not tfr.explain(found).fallbacks
         np.testing.assert_allclose(found.numpy(), expected, atol=1e-5)
+
+
+def test_order_statistics_and_partitions(gpu):
+    x = some((2, 1100), "float32")
+    x[1, 7] = np.nan
+    y = tfr.asarray(x, device="cuda")
+    np.testing.assert_array_equal(tfr.median(y, axis=1).numpy(), tfr.median(x, axis=1).numpy())
+    np.testing.assert_array_equal(tfr.partition(y, 500).numpy()[:, 500], np.sort(x)[:, 500])
+    places = tfr.argpartition(y, 500).numpy()
+    np.testing.assert_array_equal(np.take_along_axis(x, places, 1)[:, 500], np.sort(x)[:, 500])
+
+
+def test_products_of_bytes(gpu):
+    x, y = some((20, 70), "int8"), some((70, 20), "int8") - 50
+    left, right = tfr.asarray(x, device="cuda"), tfr.asarray(y, device="cuda")
+    np.testing.assert_array_equal((left @ right).numpy(), x @ y)
+    wide = tfr.matmul(left, right, preferred_dtype="int32").numpy()
+    np.testing.assert_array_equal(wide, x.astype(np.int32) @ y.astype(np.int32))
+    assert "dot4_uint32(left" in str(tfr.explain(left @ right, source=True))

@@ -34,7 +34,7 @@ MOST_PLACES = (DIGITS - 1) // 2
 # Elements of a piece of a row at least, and pieces of it at most.
 _PIECE, _MOST_PIECES = 1 << 12, 1 << 10
 
-_GROUP, _CLASS, _OTHER = [ir.index(name) for name in ("group", "class", "other")]
+_GROUP, _CLASS, _OTHER = [ir.index(name) for name in ("group", "part", "other")]
 
 
 def piece_of(length: int) -> int:
