@@ -21,12 +21,14 @@ from tensorframe.ops.creation import ARANGE
 
 # Positions up to which 32 bits do, with room for the steps beyond the end that a loop over the grid takes.
 _SHORT = 1 << 31
+# the offset of an array from which such positions do not reach where it begins, be it of pairs
+FAR = _SHORT // 2
 
 
 class Lowering:
     """A region over real numbers, the space of its loops, and the kernels for operands of a layout."""
 
-    far = False  # whether operands begin where 32 bits do not reach, see `begins_far`
+    far = False  # whether operands begin where 32 bits do not reach, see `FAR`
     asks_at_once = False  # whether a mark is asked for before the next step runs
 
     def __init__(self, original: Region) -> None:
@@ -97,11 +99,6 @@ class Lowering:
             return [Access(array.offset, array.strides)]
         steps = tuple([2 * step for step in array.strides])
         return [Access(2 * array.offset + part, steps) for part in (0, 1)]
-
-
-def begins_far(array: DeviceArray) -> bool:
-    """Whether positions of 32 bits do not reach where an array begins."""
-    return 2 * array.offset >= _SHORT
 
 
 def _last_counted(op: RegionOp) -> int:

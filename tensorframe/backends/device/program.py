@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.checks import FLAG, checks_here, index_sources, kept_for
-from tensorframe.backends.device.lowering import Lowering, begins_far
+from tensorframe.backends.device.lowering import FAR, Lowering
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.device.tables import stored
@@ -67,17 +67,21 @@ class DeviceProgram:
         if self._pool.closed and self._reopen is not None:
             self._queue, self._pool = self._reopen()
             self._bound.clear()
-        key: tuple[Any, ...] = tuple(
-            [source.strides if type(source) is DeviceArray else None for source in inputs]
-        )
-        far = any(type(source) is DeviceArray and begins_far(source) for source in inputs)
-        arrays = tuple([strides is not None for strides in key])
-        if far:
-            key = (*key, "far")
+        key: tuple[Any, ...]
+        strides: list[tuple[int, ...] | None] = []
+        far = False
+        for source in inputs:  # one loop, since this is done for each launch
+            if type(source) is DeviceArray:
+                strides.append(source.strides)
+                far = far or source.offset >= FAR
+            else:
+                strides.append(None)
+        key = (*strides, "far") if far else tuple(strides)
         if into is not None:
             key = (key, into.strides, into.offset)
         bound = self._bound.get(key)
         if bound is None:
+            arrays = tuple([steps is not None for steps in strides])
             with spanned(Work.LAYOUT, "loops of a new layout", "device"):
                 bound = self._bound[key] = self._bind(key, inputs, into, arrays, far=far)
         deferred = self._deferred(inputs) if bound.defers else None
@@ -187,7 +191,7 @@ class _Step:
 
         Numbers have to be the same objects, as those of a plan are: equal ones may differ in the sign of a zero.
         """
-        origins = [operands[name].origin for _, name in self._origins]
+        origins = [operands[name][1] for _, name in self._origins]
         scalars = [operands[name] for _, name in self._scalars]
         latest = self._latest
         if latest is not None and latest[0] == origins and all(map(is_, latest[1], scalars)):
@@ -205,17 +209,6 @@ class _Step:
 def _put(words: np.ndarray[Any, Any], parameter: Parameter, value: Any) -> None:
     if value or parameter.dtype.kind != "u":
         words[parameter.word : parameter.word + parameter.words] = packed((parameter,), (value,))
-
-
-class _Operand:
-    """A buffer, and where in it an operand begins, in real elements."""
-
-    __slots__ = ("block", "buffer", "origin")
-
-    def __init__(self, block: Block, origin: int = 0) -> None:
-        self.block = block
-        self.buffer = block.buffer
-        self.origin = origin
 
 
 class _Bound:
@@ -236,11 +229,14 @@ class _Bound:
             if type(source) is DeviceArray:
                 strides[index] = lowering.strides(index, source.strides if source.shape else (1,))
         built = lowering.built(queue, strides, into)
+        held = queue.traits.held
         self._outputs = [
-            (region.shape_of(value), region.dtype_of(value), layout)
+            _Result.of(held, region.shape_of(value), region.dtype_of(value), layout)
             for value, layout in zip(region.outputs, built.layouts, strict=True)
         ]
-        self._partials = [(dtype, size) for dtype, size, _ in built.partials]
+        self._partials = [
+            size * held.get(dtype, dtype).itemsize for dtype, size, _ in built.partials
+        ]
         self._tables = built.tables
         self._stored: list[Block] = []
         self.marks = built.selects  # where an index is out of bounds
@@ -253,40 +249,42 @@ class _Bound:
         self, pool: Pool, inputs: Sequence[Any], into: DeviceArray | None, shared: Block | None
     ) -> tuple[list[DeviceArray], bool]:
         """Return the outputs, and whether an index was out of bounds, unless the mark of that is `shared`."""
-        held = self._queue.traits.held
         new = self._outputs if into is None else self._outputs[:-1]
-        outputs = [made(pool, held, *layout) for layout in new]
+        outputs = [result.made(pool) for result in new]
         if into is not None:
             outputs.append(into)
         operands = self._operands(inputs, outputs)
-        for index, (dtype, size) in enumerate(self._partials):
-            operands[f"p{index}"] = _Operand(pool.block(size * held.get(dtype, dtype).itemsize))
+        partials = [pool.block(nbytes) for nbytes in self._partials]
         if self._tables and not self._stored:
             self._stored = [stored(table, self._queue, pool) for table in self._tables]
-        for index, block in enumerate(self._stored):
-            operands[f"k{index}"] = _Operand(block)
+        for letter, blocks in (("p", partials), ("k", self._stored)):
+            for index, block in enumerate(blocks):
+                operands[f"{letter}{index}"] = (block.buffer, 0)
         own = pool.block(FLAG.nbytes) if self.marks and shared is None else None
         mark = own or shared
         if mark is not None:
-            operands[MARK.name] = _Operand(mark)
+            operands[MARK.name] = (mark.buffer, 0)
         with self._queue.lock:
             if own is not None:
                 self._queue.write(own.buffer, 0, FLAG)
             for step in self._steps:
-                buffers = [operands[name].buffer for name in step.arrays]
+                buffers = [operands[name][0] for name in step.arrays]
                 self._queue.launch(step.built, step.groups, buffers, step.words(operands))
             missed = own is not None and bool(self._queue.read(own.buffer, 0, FLAG.nbytes).any())
         return outputs, missed
 
     def _operands(self, inputs: Sequence[Any], outputs: Sequence[DeviceArray]) -> dict[str, Any]:
+        """Return numbers, and for arrays the buffer, and where in it they begin, in real elements."""
         operands: dict[str, Any] = {}
+        most = self._queue.traits.max_block
         for index, source in enumerate(inputs):
             if type(source) is DeviceArray:
                 assert source.block is not None
                 scale = 2 if source.dtype in COMPLEX else 1
-                operands[f"x{index}"] = operand = _Operand(source.block, scale * source.offset)
-                if source.block.nbytes > self._queue.traits.max_block:
-                    self._narrow(operand, source, scale)
+                operand = (source.block.buffer, scale * source.offset)
+                if source.block.nbytes > most:
+                    operand = self._narrowed(operand, source, scale)
+                operands[f"x{index}"] = operand
             elif index in self._parts.imaginary:
                 operands[f"x{index}"], operands[f"x{self._parts.imaginary[index]}"] = (
                     source.real,
@@ -296,28 +294,51 @@ class _Bound:
                 operands[f"x{index}"] = source
         for index, output in enumerate(outputs):
             assert output.block is not None
-            operands[f"y{index}"] = _Operand(output.block)
+            operands[f"y{index}"] = (output.block.buffer, 0)
         return operands
 
-    def _narrow(self, operand: _Operand, array: DeviceArray, scale: int) -> None:
-        """Have an operand in a large block begin, in what kernels are given, near its first element."""
+    def _narrowed(
+        self, operand: tuple[Any, int], array: DeviceArray, scale: int
+    ) -> tuple[Any, int]:
+        """Return an operand in a large block as one that begins, in what kernels are given, near its first element."""
+        buffer, origin = operand
         held = self._queue.traits.held.get(array.dtype, array.dtype)
         steps = [step * (size - 1) for step, size in zip(array.strides, array.shape, strict=True)]
         low = array.offset + sum(step for step in steps if step < 0)
         high = array.offset + sum(step for step in steps if step > 0) + 1
-        operand.buffer, skipped = self._queue.window(
-            operand.block.buffer, low * held.itemsize, (high - low) * held.itemsize
+        part, skipped = self._queue.window(
+            buffer, low * held.itemsize, (high - low) * held.itemsize
         )
-        operand.origin -= skipped * scale // held.itemsize
+        return part, origin - skipped * scale // held.itemsize
 
 
 def made(
     pool: Pool, held: Mapping[DType, DType], shape: Shape, dtype: DType, layout: Sequence[int]
 ) -> DeviceArray:
     """Return a new array whose axes have this order in memory."""
-    size = prod(shape)
-    block = pool.block(size * held.get(dtype, dtype).itemsize) if size else None
-    return DeviceArray(block, dtype, shape, strides_of(shape, layout))
+    return _Result.of(held, shape, dtype, layout).made(pool)
+
+
+class _Result(NamedTuple):
+    """What is known of a new array before there is one."""
+
+    nbytes: int
+    dtype: DType
+    shape: Shape
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls, held: Mapping[DType, DType], shape: Shape, dtype: DType, layout: Sequence[int]
+    ) -> Self:
+        """Return it for axes that have this order in memory."""
+        nbytes = prod(shape) * held.get(dtype, dtype).itemsize
+        return cls(nbytes, dtype, shape, strides_of(shape, layout))
+
+    def made(self, pool: Pool) -> DeviceArray:
+        """Return such an array."""
+        nbytes, dtype, shape, strides = self
+        return DeviceArray(pool.block(nbytes) if nbytes else None, dtype, shape, strides)
 
 
 # Kernels of regions, layout by layout, for as long as a program has them: layers of a network are equal regions, and
