@@ -66,9 +66,10 @@ POINTS = np.array(
 
 
 @on_devices
-@pytest.mark.parametrize("name", sorted(set(EXACT) - {"trigamma"}))
+@pytest.mark.parametrize("name", sorted(EXACT))
 def test_poles_and_limits_are_scipys(name, device):
     scipy = pytest.importorskip("scipy.special")
+    theirs = getattr(scipy, name, lambda x: scipy.polygamma(1, x))
     x = POINTS.astype("float32")
     if name in (
         "i0",
@@ -76,8 +77,10 @@ def test_poles_and_limits_are_scipys(name, device):
         "gammaln",
     ):  # SciPy says NaN where there is a limit, and -inf of gammaln(-inf)
         x = x[np.isfinite(x)]
+    if name == "trigamma":  # SciPy says inf where poles are as near as all other values
+        x = x[x != -np.inf]
     with np.errstate(all="ignore"):
-        expected = getattr(scipy, name)(x.astype("float64")).astype("float32")
+        expected = theirs(x.astype("float64")).astype("float32")
     found = getattr(special, name)(tfr.asarray(x, device=device)).numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
