@@ -277,8 +277,9 @@ def jit(
     last time. What fails or is interrupted then leaves tensors without values, which raise TracingError: go on from a
     checkpoint.
 
-    On the cpu, a function of several small kernels keeps the memory of its values from its ninth call on, and runs its
-    kernels without Python between them. Where it takes donated tensors, it keeps these as well.
+    A function of several small kernels keeps the memory of its values from its ninth call on. On the cpu its kernels
+    run without Python between them then; on OpenCL, WebGPU and CUDA they are launched again as they are. Where it takes
+    donated tensors, it keeps these as well.
 
     The latest recordings are kept, as many as the option `jit_cache` says; `cache_info()` counts them, `explain(...)`
     gives the plan for some arguments.

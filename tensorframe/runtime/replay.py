@@ -12,6 +12,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import spans
+from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import DType, as_scalar
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Argument, Trace, TracedNumber
@@ -29,6 +30,7 @@ from tensorframe.site import Site
 
 if TYPE_CHECKING:
     from tensorframe.runtime.graph_replay import GraphReplay
+    from tensorframe.runtime.launch_replay import LaunchReplay
 
 
 class Replay:
@@ -39,6 +41,7 @@ class Replay:
         "_checked",
         "_donated",
         "_graph",
+        "_launches",
         "_lines",
         "_numbers",
         "_outputs",
@@ -73,6 +76,7 @@ class Replay:
             self._place(slot, leaf, trace)
         self._bound = self._as_bound()
         self._graph = self._as_graph()
+        self._launches = None if self._graph is not None else self._as_launches()
         self._outputs = [(root.shape, root.dtype, root.device) for root in request.wanted]
         self._lines = tuple(request.sites(self.plan))
         self._sites = {step.origin: request.site(step.origin) for step in self.plan.steps}
@@ -104,6 +108,13 @@ class Replay:
                 return self._as_nodes(outputs)
             if looks:
                 self._bound.let_go()
+        if self._launches is not None:
+            if stamps is None and not events.listeners:
+                outputs = self._launches.run(values, self._leaves, self._ran)
+                if outputs is not None:
+                    return self._as_nodes(outputs)
+            else:
+                self._launches.let_go()
         slots = self._leaves(values)
         if self._graph is not None and stamps is None and not events.listeners:
             outputs = self._graph.run(slots, self._performed)
@@ -129,19 +140,36 @@ class Replay:
         device = may_be_captured(self.plan)
         return GraphReplay(device) if device is not None and is_wanted(device) else None
 
-    def _performed(self, leaves: list[Any]) -> list[Any]:
-        """Return the outputs for the leaves of the plan."""
-        slots = [*leaves, *self._runner.rest]
+    def _as_launches(self) -> LaunchReplay | None:
+        """Return what gives a device the same launches again, where that can be and pays."""
+        if self._checked or all(capabilities(step.device).host_memory for step in self.plan.steps):
+            return None
+        from tensorframe.runtime.launch_replay import LaunchReplay, device_to_record
+
+        given = self._arguments()
+        device = device_to_record(self.plan, given)
+        return None if device is None else LaunchReplay(self.plan, given, device)
+
+    def _ran(self, slots: list[Any]) -> list[Any]:
+        """Run the plan on slots that begin with its leaves; return the outputs."""
+        slots += self._runner.rest
         execute(self._runner, slots, self.plan, self, checked=False)
         return [slots[slot] for slot in self.plan.outputs]
+
+    def _performed(self, leaves: list[Any]) -> list[Any]:
+        """Return the outputs for the leaves of the plan."""
+        return self._ran([*leaves])
 
     def _as_bound(self) -> BoundReplay | None:
         """Return what runs the plan on memory that stays, where results are not looked at one by one."""
         if self._checked:
             return None
+        return BoundReplay(self.plan, self._runner, self, self._arguments())
+
+    def _arguments(self) -> Arguments:
+        """Return where leaves come from."""
         others = [*[slot for slot, *_ in self._numbers], *[slot for slot, _ in self._sources]]
-        given = Arguments(self._tensors, others, self._written)
-        return BoundReplay(self.plan, self._runner, self, given)
+        return Arguments(self._tensors, others, self._written)
 
     @property
     def is_bound(self) -> bool:

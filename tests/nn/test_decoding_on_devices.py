@@ -42,14 +42,15 @@ def test_the_cache_stays_where_it_is(device: str, temperature: float) -> None:
     ]
     for name in ("launch", "write", "read", "copy"):
         assert short[name] == long[name]
-    assert short["copy"] == 0
+    # token, position and state of the draw go in and out
+    assert short["copy"] <= 6
     of_a_layer = 4 * 1990 * 2 * 2 * 16
     assert long["fresh"] < of_a_layer // 8
 
 
 @on_every_device
 def test_layers_take_eight_kernels_and_no_transfer(device: str) -> None:
-    """The host asks for the token, and once whether all indices were right."""
+    """The host asks for the token, and whether all indices were right; the device copies token and position."""
     two, four = of_a_token(device, 2), of_a_token(device, 4)
     assert four["launch"] - two["launch"] <= 2 * 8
-    assert (four["read"], four["write"], four["copy"]) == (2, 1, 0)
+    assert (four["read"], four["write"], four["copy"]) == (2, 1, 4)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
 import numpy as np
@@ -82,6 +82,9 @@ class OpenDevice:
 
 class KernelBackend(Backend):
     """What OpenCL, WebGPU and CUDA have in common; each says which devices there are, and opens their queues."""
+
+    has_libraries: ClassVar[bool] = True
+    """Whether library calls may go past the queue, such as to libraries of the device's maker."""
 
     def __init__(self) -> None:
         self._open_devices: dict[Device, OpenDevice] = {}

@@ -21,6 +21,7 @@ class OpenClBackend(KernelBackend):
     """Kernels in OpenCL C, on devices in the order in which drivers list them."""
 
     name = "opencl"
+    has_libraries = False
 
     def probe(self) -> list[DeviceInfo] | str:
         """Return the devices of all platforms, GPUs first."""

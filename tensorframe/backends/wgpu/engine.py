@@ -28,6 +28,7 @@ class WgpuBackend(KernelBackend):
     """Kernels in WGSL, on one device for each adapter and graphics interface."""
 
     name = "wgpu"
+    has_libraries = False
 
     def probe(self) -> list[DeviceInfo] | str:
         """Return the adapters, GPUs first."""

@@ -1,0 +1,123 @@
+"""Recorded launches: what a plan gives to a queue, in memory that stays, to be given to it again without the plan.
+
+A step of a language model is a hundred kernels and more, and for each of them Python finds memory, views and numbers
+again. Where all of that is the same in every call, there is no need to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.memory import Block, Pool
+from tensorframe.backends.device.queue import Queue
+from tensorframe.graph.shape import strides_of
+
+# what changes memory, and what waits for it
+_WRITING, _READING = ("launch", "write", "copy"), "read"
+
+
+class Call(NamedTuple):
+    """A method of a queue, and what it was given."""
+
+    name: str
+    given: tuple[Any, ...]
+
+
+class Recording:
+    """What a queue was given while a plan ran on it, and the memory that the plan took."""
+
+    def __init__(self, queue: Queue, pool: Pool, run: Callable[[], Sequence[Any]]) -> None:
+        """Run what is to be recorded. The memory that it takes stays its own."""
+        self._queue, self._pool = queue, pool
+        with queue.lock, pool.noting() as self._blocks, _noted(queue) as calls:
+            self.outputs = run()
+        self._calls = [call for call in calls if call.name != _READING]
+        self._marks = [call.given for call in calls if call.name == _READING]
+        # what is read in the middle may decide about what follows
+        self.is_complete = not any(call.name == _READING for call in calls[: len(self._calls)])
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the device is still open."""
+        return not self._pool.closed
+
+    def run(self, before: Sequence[tuple[DeviceArray, DeviceArray]]) -> bool:
+        """Copy operands, first to second, and give the queue the same again; False where a kernel has set its mark."""
+        queue = self._queue
+        with queue.lock:
+            for source, target in before:
+                fill(queue, source, target)
+            for name, given in self._calls:
+                getattr(queue, name)(*given)
+            return not any(queue.read(*given).any() for given in self._marks)
+
+    def copied(self, array: DeviceArray) -> DeviceArray:
+        """Return an output in memory that the next run does not write."""
+        own = new_like(self._pool, array)
+        with self._queue.lock:
+            fill(self._queue, array, own)
+        return own
+
+    def let_go(self) -> None:
+        """Give the memory back."""
+        self._blocks.clear()
+
+
+@contextmanager
+def _noted(queue: Queue) -> Iterator[list[Call]]:
+    """Note what a queue is given meanwhile; its lock is held."""
+    calls: list[Call] = []
+    before = {name: queue.__dict__.get(name) for name in (*_WRITING, _READING)}
+
+    def noting(name: str) -> Callable[..., Any]:
+        method = getattr(queue, name)
+
+        def call(*given: Any) -> Any:
+            # who gives an array may write to it afterwards
+            kept = [part.copy() if isinstance(part, np.ndarray) else part for part in given]
+            calls.append(Call(name, tuple(kept)))
+            return method(*given)
+
+        return call
+
+    for name in before:
+        setattr(queue, name, noting(name))
+    try:
+        yield calls
+    finally:
+        for name, method in before.items():
+            if method is None:
+                delattr(queue, name)
+            else:
+                setattr(queue, name, method)
+
+
+def can_be_copied(value: Any) -> bool:
+    """Whether the elements of an array lie side by side, in whole words."""
+    return (
+        type(value) is DeviceArray
+        and value.block is not None
+        and value.is_contiguous
+        and value.nbytes % 4 == value.offset * value.dtype.itemsize % 4 == 0
+    )
+
+
+def new_like(pool: Pool, array: DeviceArray) -> DeviceArray:
+    """Return a new array of the shape and dtype of another one."""
+    assert array.block is not None
+    block: Block = pool.block(array.block.nbytes)
+    return DeviceArray(block, array.dtype, array.shape, strides_of(array.shape))
+
+
+def fill(queue: Queue, source: DeviceArray, target: DeviceArray) -> None:
+    """Copy elements that lie side by side in both arrays."""
+    assert source.block is not None
+    assert target.block is not None
+    size = queue.traits.held.get(source.dtype, source.dtype).itemsize
+    starts = [array.offset * size for array in (source, target)]
+    queue.copy(source.block.buffer, starts[0], target.block.buffer, starts[1], source.size * size)

@@ -1,0 +1,197 @@
+"""Launch replays: recorded functions on devices, whose launches are given to the device again without the plan.
+
+As on the host (`bound_replay.py`), values get memory of their own when a function has been replayed a few times. What
+changes are small arguments, which are copied to where kernels read them, and what is written over, which has to be the
+same memory in every call, and nobody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.engine import KernelBackend
+from tensorframe.backends.device.recorded import Recording, can_be_copied, fill, new_like
+from tensorframe.backends.registry import backend_of
+from tensorframe.forks import new_lock
+from tensorframe.graph.device import Device
+from tensorframe.graph.references import referenced
+from tensorframe.runtime.bound_replay import Arguments, Leaves
+from tensorframe.schedule.plan import Plan, StepKind
+
+# Replays before memory is taken for good; twice as many whenever arguments turn out to be others.
+_REPLAYS = 8
+# Steps from which there is something to gain, bytes that may stay for each, and those of an argument that is copied.
+_FEWEST, _EACH, _COPIED = 4, 1 << 17, 1 << 16
+
+# runs the plan on its slots, and returns the outputs
+Perform = Callable[[list[Any]], list[Any]]
+
+
+def device_to_record(plan: Plan, given: Arguments) -> Device | None:
+    """Return the device of a plan whose launches may be given again; None where that cannot be, or gains nothing.
+
+    Numbers and what is drawn are parts of launches, so there may be none that change; libraries of the device's maker
+    launch what no queue knows of.
+    """
+    devices = {step.device for step in plan.steps}
+    computing = [step for step in plan.steps if not step.is_view]
+    made = sum(plan.slots[output].nbytes for step in computing for output in step.outputs)
+    written = sum(plan.slots[plan.outputs[output]].nbytes for output in given.written.values())
+    if (
+        len(devices) != 1
+        or given.others
+        or len(computing) < _FEWEST
+        or made - written > _EACH * len(computing)
+        or any(step.kind is StepKind.TRANSFER for step in plan.steps)
+    ):
+        return None
+    (device,) = devices
+    backend = backend_of(device)
+    if not isinstance(backend, KernelBackend):
+        return None
+    calls = any(step.kind is StepKind.LIBRARY for step in plan.steps)
+    return None if calls and backend.has_libraries else device
+
+
+class LaunchReplay:
+    """The launches of a recorded function's plan, once it has been replayed so often that this pays."""
+
+    def __init__(self, plan: Plan, given: Arguments, device: Device) -> None:
+        self._plan, self._given, self._device = plan, given, device
+        self._lock = new_lock()
+        self._patience = self._left = _REPLAYS
+        self._recording: Recording | None = None
+        # by place, where arguments are copied to; buffer and layout of what is written over
+        self._copies: list[tuple[int, DeviceArray]] = []
+        self._written: list[tuple[int, Any, tuple[Any, ...]]] = []
+
+    def run(self, values: list[Any], leaves: Leaves, perform: Perform) -> list[Any] | None:
+        """Return the outputs for the arguments of a call; None, and nothing is done, where the plan runs as usual."""
+        if self._recording is None and (not self._patience or self._left > 1):
+            self._left -= 1
+            return None
+        if not self._lock.acquire(blocking=False):
+            return None  # another thread is in that memory
+        try:
+            if self._recording is None:
+                return self._recorded(values, leaves, perform)
+            if not self._fits(self._recording, values):
+                self.let_go()
+                return None
+            before = [(values[place], own) for place, own in self._copies]
+            if not self._recording.run(before):
+                self.let_go()  # the plan says what is wrong
+                return None
+            return self._results(
+                self._recording, {place: values[place] for place, *_ in self._written}
+            )
+        finally:
+            self._lock.release()
+
+    def _recorded(self, values: list[Any], leaves: Leaves, perform: Perform) -> list[Any] | None:
+        """Run the plan, with copies of arguments, and keep what the queue was given if that can be given again."""
+        tensors, _, written = self._given
+        self._patience *= 2
+        self._left = self._patience
+        copied = [(slot, place) for slot, place in tensors if place not in written]
+        if not all(_is_small(values[place]) for _, place in copied):
+            return None
+        if not all(can_be_copied(values[place]) for place in written):
+            return None
+        opened = self._backend.open_device(self._device)
+        slots = leaves(values)
+        self._copies, self._written = [], []
+        for slot, place in copied:
+            own = new_like(opened.pool, values[place])
+            with opened.queue.lock:
+                fill(opened.queue, values[place], own)
+            slots[slot] = own
+            self._copies.append((place, own))
+        for place in written:
+            self._written.append((place, values[place].block.buffer, _layout(values[place])))
+            values[place] = None  # or a step would find that somebody else refers to it
+        recording = Recording(opened.queue, opened.pool, lambda: perform(slots))
+        outputs = list(recording.outputs)
+        if not recording.is_complete or not self._can_be_kept(outputs):
+            self._patience = 0
+            recording.let_go()
+            return outputs
+        self._recording = recording
+        kept = {place: outputs[written[place]] for place in written}
+        results = self._results(recording, kept)
+        recording.outputs = [
+            None if number in written.values() else output for number, output in enumerate(outputs)
+        ]
+        return results
+
+    @property
+    def _backend(self) -> KernelBackend:
+        backend = backend_of(self._device)
+        assert isinstance(backend, KernelBackend)
+        return backend
+
+    def _can_be_kept(self, outputs: list[Any]) -> bool:
+        """Whether what is written over is where it was, and all else can be copied."""
+        by_output = {
+            self._given.written[place]: (buffer, layout) for place, buffer, layout in self._written
+        }
+        for number, output in enumerate(outputs):
+            if number not in by_output:
+                if not can_be_copied(output):
+                    return False
+                continue
+            buffer, layout = by_output[number]
+            if (
+                output.block is None
+                or output.block.buffer is not buffer
+                or _layout(output) != layout
+            ):
+                return False
+        return True
+
+    def _fits(self, recording: Recording, values: list[Any]) -> bool:
+        """Whether arguments lie as those did that were recorded, and nobody else sees what is written over."""
+        if not recording.is_usable or not all(
+            can_be_copied(values[place]) for place, _ in self._copies
+        ):
+            return False
+        is_there = [
+            _is_alone_in(values[place], buffer, layout) for place, buffer, layout in self._written
+        ]
+        return all(is_there) and not referenced(values, [(place, 0) for place, *_ in self._written])
+
+    def _results(self, recording: Recording, written: dict[int, Any]) -> list[Any]:
+        """Return what is written over, and copies of all other outputs."""
+        by_output = {self._given.written[place]: array for place, array in written.items()}
+        return [
+            by_output[number] if number in by_output else recording.copied(output)
+            for number, output in enumerate(recording.outputs)
+        ]
+
+    def let_go(self) -> None:
+        """Give the memory back."""
+        if self._recording is not None:
+            self._recording.let_go()
+        self._recording = None
+        self._copies, self._written = [], []
+
+
+def _is_small(value: Any) -> bool:
+    return can_be_copied(value) and bool(value.nbytes <= _COPIED)
+
+
+def _is_alone_in(value: Any, buffer: Any, layout: tuple[Any, ...]) -> bool:
+    """Whether an array lies like this in a buffer, of which nobody else sees anything."""
+    return (
+        type(value) is DeviceArray
+        and value.block is not None
+        and value.block.buffer is buffer
+        and _layout(value) == layout
+        and value.is_alone
+    )
+
+
+def _layout(array: DeviceArray) -> tuple[Any, ...]:
+    return array.shape, array.strides, array.offset
