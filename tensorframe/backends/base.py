@@ -43,6 +43,8 @@ class Capabilities:
     one_pass_variance: bool = (
         False  # squared distances from a mean are summed in the pass that sums the mean's elements
     )
+    # what several reductions need of a row of any length is read once for all of them, and once more to write
+    long_rows: bool = False
     row_by_row: bool = (
         False  # kernels run along rows on vectors, and keep what several passes over a row need
     )

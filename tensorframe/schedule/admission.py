@@ -11,10 +11,11 @@ from math import prod
 from operator import attrgetter
 
 from tensorframe.backends.base import Capabilities
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.forms.deviations import chain_of
+from tensorframe.kernel.groups.distances import Ops, distances_in
 from tensorframe.kernel.nest.support import computable
 from tensorframe.machine import HOST
 from tensorframe.schedule.capture import is_leaf
@@ -98,12 +99,12 @@ def _place_in_loops(
         reason = (
             blocked.get((node, 0))
             or _repeated(node, trial, capabilities)
-            or _too_long(node, trial, group, one_pass_variance=capabilities.one_pass_variance)
+            or _too_long(node, trial, group, capabilities)
         )
     else:
         reason = _unread(blocked, trial)
     if reason is None:
-        reason = misfit(node, group, trial, row_by_row=capabilities.row_by_row)
+        reason = misfit(node, group, trial, capabilities)
     if reason is None:
         group.candidate = (node, trial, blocked)
         group.repeats[node] = dict(list(zip(ones, places.values(), strict=True))[1:])
@@ -222,9 +223,11 @@ def _repeated(node: Node, space: Space, capabilities: Capabilities) -> str | Non
     return f"each of {rows} rows would compute it again"
 
 
-def _too_long(node: Node, space: Space, group: Group, *, one_pass_variance: bool) -> str | None:
+def _too_long(node: Node, space: Space, group: Group, capabilities: Capabilities) -> str | None:
     """Return why a reduction, whose axes are in `space`, does not run in the loops of a group."""
-    if one_pass_variance and _in_one_pass(node, space, group):
+    if capabilities.one_pass_variance and _in_one_pass(node, space, group):
+        return None
+    if capabilities.long_rows and _is_read_twice(node, group):
         return None
     again = any(space.axes_of(producer) & set(space.reduced) for producer, _ in group.edges[node])
     several = again or any(node.op.kind is Kind.REDUCE for node in group.nodes)
@@ -257,9 +260,34 @@ def _in_one_pass(node: Node, space: Space, group: Group) -> bool:
     return bool(between)
 
 
+def _is_read_twice(node: Node, group: Group) -> bool:
+    """Whether kernels read rows, which are along memory, once for all reductions, and once more to write.
+
+    See `kernel/groups/one_pass.py`.
+    """
+    if node.op.kind is not Kind.REDUCE or any(other.op.kind is Kind.SCAN for other in group.nodes):
+        return False
+    depth = len(node.inputs[0].shape)
+    axes = sorted(axis % depth for axis in node.attrs[0])
+    if axes != list(range(depth - len(axes), depth)):
+        return False
+    after = {node}
+    for other in sorted(group.nodes, key=by_serial):
+        if not after.isdisjoint(other.inputs):
+            after.add(other)
+            if other.op.kind is Kind.REDUCE:
+                distances = distances_in(other, _NODES)
+                if distances is None or distances.source is not node:
+                    return False
+    return True
+
+
 def _op_in_plan(node: Node) -> Op | None:
     """Return what the plan computes a node by: a value that is there already is none of its own."""
     return None if is_leaf(node) else node.op
+
+
+_NODES = Ops[Node](_op_in_plan, attrgetter("inputs"), attrgetter("dtype"))
 
 
 def _unread(blocked: dict[Edge, str], space: Space) -> str | None:

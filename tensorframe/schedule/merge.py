@@ -98,7 +98,7 @@ def _joins_in_turn(
     if waits_for_reductions(trial, space):
         return False
     along = [node for node in maker.nodes if node.op.kind is Kind.MAP]
-    if any(misfit(node, trial, space, row_by_row=capabilities.row_by_row) for node in along):
+    if any(misfit(node, trial, space, capabilities) for node in along):
         return False
     trial.outputs.update(wanted.intersection(maker.nodes))
     for node in made:

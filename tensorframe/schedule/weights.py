@@ -20,6 +20,7 @@ from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.schedule.capture import is_leaf
 
 if TYPE_CHECKING:
+    from tensorframe.backends.base import Capabilities
     from tensorframe.schedule.group import Group
 
 # Operations for an element from which it matters where they run, and those that a store and a load take.
@@ -28,6 +29,8 @@ _HEAVY, _STORED = 8.0, 16.0
 _KERNEL = 1 << 17
 # Elements from which one thread takes long: kernels have chunks then.
 _LONG = 2 * HOST.row
+# Elements of a row that the threads of a group of a GPU have memory for, at most.
+_HELD = 1 << 14
 _POSITIONS = frozenset({ARGMAX, ARGMIN})  # reductions in two passes, which take whole rows
 _ELEMENTWISE = frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE})
 
@@ -92,15 +95,12 @@ class Weights:
         return self.total[node] <= most or all(self.uses[source] > 1 for source in heavy)
 
 
-def misfit(node: Node, group: Group, space: Space, *, row_by_row: bool) -> str | None:
-    """Return why computing `node` in the loops of a group, its place being in `space`, costs more than apart, or None.
-
-    `row_by_row` says that kernels run along rows on vectors, and keep what several passes over a row need.
-    """
+def misfit(node: Node, group: Group, space: Space, capabilities: Capabilities) -> str | None:
+    """Return why computing `node` in the loops of a group, at its place in `space`, costs more than apart, or None."""
     if not space.reduced or not space.axes_of(node) or group.weights.is_little(node):
         return None
     loop = _innermost(node, space)
-    inside = loop in space.reduced
+    inside, row_by_row = loop in space.reduced, capabilities.row_by_row
     if node.op.kind is Kind.SCAN:
         weight = sum([member.op.cost for member in group.nodes if member.size == node.size])
         if weight * node.size < _KERNEL:
@@ -111,7 +111,10 @@ def misfit(node: Node, group: Group, space: Space, *, row_by_row: bool) -> str |
     if weight * (passes - 1) >= _STORED:
         return f"each of {passes} passes would compute it again"
     serial = any(member.op.kind is Kind.SCAN or member.op in _POSITIONS for member in group.nodes)
-    serial = serial or waits_for_reductions(group, space)
+    # groups share out rows that none of them has memory for
+    row = prod([space.sizes[axis] for axis in space.reduced])
+    if not (capabilities.long_rows and row > _HELD):
+        serial = serial or waits_for_reductions(group, space)
     vectors = row_by_row and node in group.weights.flat
     return _badly_run(weight, loop, space, vectors=vectors, serial=serial)
 

@@ -22,9 +22,9 @@ By Little's law, memory is busy when bandwidth times latency bytes are on their 
 a multiprocessor runs as many threads as registers and shared memory allow. Arithmetic is not looked at, so kernels with
 much of it, such as factorisations, are slower than this. Rows that several passes need are held in shared memory, which
 leaves room for fewer threads, and read once: what the tables count of them is all that is read. That is for up to
-16,384 elements of float32. Of longer rows, softmax and layer norm read each three times, variances, RMS norms,
-positions of extremes and `logsumexp` twice; sums and maxima read all rows once. Products of bfloat16, and those of
-float16 that cuBLAS does not make, run on tensor cores. `nox -s sass` holds what the tables show.
+16,384 elements of float32. Longer rows are read once for all that is reduced, chunk by chunk, and once more where
+elements are written; for positions of extremes twice. Products of bfloat16, and those of float16 that cuBLAS does not
+make, run on tensor cores. `nox -s sass` holds what the tables show.
 
 What only a GPU can show has not been shown: that copies and sums reach 92% of the bandwidth that it measures, softmax
 and layer norm 88% and no less than PyTorch's compiler, that a captured graph launches a kernel in 2.5 us, and that

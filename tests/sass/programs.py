@@ -74,7 +74,8 @@ TWO = ("float32", "float32")
 LONG = (512, 8192)  # rows for all threads of a group each
 # Of rows that are read once; the chunks that they are added up in meet two barriers each.
 LONGEST = (512, 16384)
-VERY_LONG = (64, 65536)  # which each pass reads again
+VERY_LONG = (64, 65536)  # of which groups hold chunks
+WIDEST = (16, 1 << 18)
 SQUARE, DECODED = (512, 512), (4096, 4096)
 SMALL, BLOCKS = (1000, 8, 8), (100, 100)  # matrices in one launch, and in several blocks of columns
 PROGRAMS = {
@@ -131,9 +132,17 @@ PROGRAMS = {
     "qr": Program(lambda a: tfr.linalg.qr(a).Q, shape=BLOCKS, barriers=8),
     "sum of very long rows": Program(lambda a: tfr.sum(a, axis=1), rows=True, shape=VERY_LONG),
     "softmax of very long rows": Program(
-        lambda a: tfr.softmax(a, axis=1), rows=True, shape=VERY_LONG, barriers=6
+        lambda a: tfr.softmax(a, axis=1), rows=True, once=True, shape=VERY_LONG, barriers=6
     ),
-    "layer norm of very long rows": Program(_layer_norm, rows=True, shape=VERY_LONG, barriers=8),
+    "layer norm of very long rows": Program(
+        _layer_norm, rows=True, once=True, shape=VERY_LONG, barriers=6
+    ),
+    "log of sums of exponentials of the widest rows": Program(
+        lambda a: tfr.logsumexp(a, axis=1), rows=True, once=True, shape=WIDEST, barriers=6
+    ),
+    "softmax of the widest rows": Program(
+        lambda a: tfr.softmax(a, axis=1), rows=True, once=True, shape=WIDEST, barriers=6
+    ),
     "gradient of a layer norm": Program(_gradient_of_layer_norm),
     "attention": Program(_attention, (*TWO, "float32"), shape=(1, 8, 256, 64)),
     "causal attention, float16": Program(

@@ -85,6 +85,15 @@ def test_additions_of_64_bits_are_told_from_addresses_of_32_bit_positions(
 
 
 @needs_tools
+@pytest.mark.parametrize("name", ["softmax of the widest rows", "layer norm of very long rows"])
+def test_rows_that_no_group_has_memory_for_are_read_twice(name: str) -> None:
+    """A kernel reduces chunks of them, a second one joins these, and a third one reads again and writes."""
+    reduced, joined, written = codes_of(name, "sm_90")
+    assert (reduced.wide_reads, joined.wide_reads, written.wide_reads) == (2, 0, 1)
+    assert set(written.widths_when_aligned(stores=True)) == {128}
+
+
+@needs_tools
 @pytest.mark.parametrize("architecture", LOOKED_AT)
 def test_products_of_half_precision_are_made_by_tensor_cores(architecture: str) -> None:
     """All accumulators stay in registers, and the next elements are copied while these are multiplied."""

@@ -100,6 +100,7 @@ def _info(cupy: Any, index: int) -> DeviceInfo:
             dtypes=ANY,
             fuses=KERNELS,
             compiles=True,
+            long_rows=True,
             max_ops=128,
             small_factors=SMALL,
             only_thin=True,

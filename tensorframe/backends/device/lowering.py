@@ -86,6 +86,7 @@ class Lowering:
             traits.access,
             traits.rows,
             traits.tile_products,
+            traits.max_buffers,
             queue.tunings,
         )
 

@@ -43,6 +43,7 @@ class OpenClBackend(KernelBackend):
             fuses=KERNELS,
             epilogues=EPILOGUES,
             compiles=True,
+            long_rows=_is_hardware(device),
             max_ops=128,
             small_factors=SMALL & dtypes,
             language="opencl",

@@ -49,6 +49,7 @@ class WgpuBackend(KernelBackend):
             fuses=KERNELS,
             epilogues=EPILOGUES,
             compiles=True,
+            long_rows=not adapter.software,
             max_inputs=adapter.limits["max-storage-buffers-per-shader-stage"] - _OUTPUTS,
             max_ops=128,
             small_factors=SMALL & adapter.dtypes,

@@ -126,6 +126,7 @@ class ChunkMoments:
         return self.distances + self.count * converted(self.pivot, float64)
 
     def squares_from(self, m: Expr) -> Expr:
-        """Return the sum of squared distances from m, in float64."""
-        away = converted(self.pivot, float64) - converted(m, float64)
+        """Return the sum of squared distances from m, in the dtype of what the chunk has left."""
+        wide = self.squares.dtype
+        away = converted(self.pivot, wide) - converted(m, wide)
         return self.squares + away * (2.0 * self.distances + self.count * away)

@@ -9,7 +9,8 @@
               in columns, give partial results, which a second kernel joins
     scans     of long rows: a work-group for each row, or for each piece of one, see `scans.py`
 
-What several passes need is computed again in each, and read once where a group has memory for it: see `held.py`.
+What several passes need is computed again in each, and read once where a group has memory for it: see `held.py`. Of
+longer rows a group holds a chunk, and two passes become one: see `one_pass.py`.
 The form follows from sizes and strides, see `choices.py`; what is added to what does not depend on it, see `order.py`.
 """
 
@@ -39,6 +40,7 @@ from tensorframe.kernel.groups.choices import (
     reduced_room,
 )
 from tensorframe.kernel.groups.held import held_in
+from tensorframe.kernel.groups.one_pass import in_one_pass
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.reductions import (
     column_parts,
@@ -67,6 +69,7 @@ from tensorframe.kernel.nest.nest import Access
 from tensorframe.kernel.nest.passes.choices import branched
 from tensorframe.kernel.nest.stages import Stages, stages_of
 from tensorframe.kernel.spaces.gather import with_bounds_checks
+from tensorframe.machine import HOST
 from tensorframe.quick_dataclasses import dataclass, field
 
 # Rows from which every group of a scan has one, and results from which every thread has.
@@ -85,6 +88,7 @@ class Target:
     `index` is the dtype of positions: 32 bits are faster, and do for 2**32 elements. `access` is how many bytes a
     thread reads or writes at once; 0 where it does so element by element. `rows` are the bytes that a group has for
     rows that several passes read: they are read once. `tile_products` are dtypes whose products warps make of tiles.
+    A kernel has at most so many `buffers`.
     """
 
     lanes: int
@@ -93,6 +97,7 @@ class Target:
     access: int = 0
     rows: int = 0
     tile_products: frozenset[DType] = frozenset()
+    buffers: int = 1 << 10
     tunings: Any = field(default=None, compare=False)  # see `algorithms/tunings.py`
 
 
@@ -147,6 +152,9 @@ class _GroupBuilder:
 
     def _reduced(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
         nest, order, rows = self._nest, self._order(), self._nest.rows
+        whole = self._in_one_pass(stages, order)
+        if whole is not None:
+            return whole
         default = Choice(reduced_form(nest, order, stages), self._target.lanes)
         choice = self._chosen(default, reduced_room(nest, order, stages, default.form))
         if choice.form in (ROW_PARTS, COLUMN_PARTS, STRIP_PARTS):
@@ -202,6 +210,24 @@ class _GroupBuilder:
             self._launch(second, joined, rows),
         )
         return launches, tuple(partials)
+
+    def _in_one_pass(
+        self, stages: Stages, order: Order
+    ) -> tuple[tuple[Launch, ...], Partials] | None:
+        """Return the kernels for rows that no group has memory for, which are reduced in one pass; None for others."""
+        memory, nest = self._target.rows, self._nest
+        # beyond the planner's limit memory may be along other axes: groups are better there than a thread for each row
+        takes_groups = nest.reduced_inside or order.length > HOST.row
+        if not memory or order.chunks == 1 or not takes_groups:
+            return None
+        forms = [self._form(stages) for _ in range(3)]
+        made = in_one_pass(forms, order, memory, few_rows=nest.rows < _ENOUGH_ROWS)
+        if made is None:
+            return None
+        launches = tuple([self._launch(form, body, total) for form, body, total in made.kernels])
+        kernels = [launch.kernel for launch in launches]
+        buffers = max(len(kernel.inputs) + len(kernel.outputs) for kernel in kernels)
+        return (launches, made.partials) if buffers <= self._target.buffers else None
 
     def _scans(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
         nest, order = self._nest, self._order()

@@ -36,19 +36,28 @@ Source = Read | int  # an element that is read, or the value of an op
 
 
 class Held:
-    """What is held of the rows that a group of `lanes` threads has, in `memory` bytes."""
+    """What is held of the rows that a group of `lanes` threads has, in `memory` bytes.
 
-    def __init__(self, form: Form, order: Order, lanes: int, memory: int = 0) -> None:
+    `passes` are those that one kernel has, the first ones of the form; all unless that is said.
+    """
+
+    def __init__(
+        self, form: Form, order: Order, lanes: int, memory: int = 0, passes: int | None = None
+    ) -> None:
         self.lanes = lanes
+        self.is_whole = memory > 0 and _can_hold(form, order)
+        """Whether passes read nothing twice."""
         self._form = form
         block = run_in(order.slots) * order.slots
         self._size = -(-order.length // block) * run_in(order.slots) * lanes
         self._buffers: dict[Source, ir.Buffer] = {}
         self._first: dict[Source, int] = {}
         memory -= _FOR_JOINING * lanes
-        for source, first in _repeated(form) if memory > 0 and _can_hold(form, order) else ():
+        again = _repeated(form, passes or form.stages.passes + 1) if self.is_whole else []
+        for source, first in again:
             dtype = _dtype_of(form, source)
             memory -= self._size * wide_of(dtype).itemsize
+            self.is_whole &= memory >= 0
             if memory >= 0:
                 name = f"held{len(self._buffers)}"
                 self._buffers[source] = ir.Buffer(name, dtype, ir.Role.SHARED)
@@ -118,11 +127,11 @@ def _dtype_of(form: Form, source: Source) -> DType:
     return region.dtype_of(value)
 
 
-def _repeated(form: Form) -> list[tuple[Source, int]]:
-    """Return what passes would read or make again, and the first pass that has it."""
+def _repeated(form: Form, passes: int) -> list[tuple[Source, int]]:
+    """Return what so many passes would read or make again, and the first pass that has it."""
     first: dict[Source, int] = {}
     again: dict[Source, int] = {}
-    for number in range(form.stages.passes + 1):
+    for number in range(passes):
         roots = _roots(form, number)
         for source in _walked(form, roots, ends=first.keys()):
             if source in first:

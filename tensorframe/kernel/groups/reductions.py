@@ -65,7 +65,7 @@ def rows_of(form: Form, order: Order, held: Held, *, in_runs: bool) -> tuple[ir.
                 lanes, order.slots, numbers.row, numbers.rows, in_runs=in_runs or ordered
             )
             totals = totals_in(form, number)
-            statements += _by_team(form, team_of_pass, team.row, number, totals, held)
+            statements += pass_by_team(form, team_of_pass, team.row, number, totals, held)
         finish_pass(form, number)
     body.begin_pass()
     set_indices(form, team.row, team.place)
@@ -73,7 +73,7 @@ def rows_of(form: Form, order: Order, held: Held, *, in_runs: bool) -> tuple[ir.
     return (*held.allocated(), *team.groups(statements))
 
 
-def _by_team(
+def pass_by_team(
     form: Form,
     team: Team,
     row: ir.Expr,
@@ -105,7 +105,7 @@ def _row_in_chunks(form: Form, number: int, numbers: Numbers, held: Held) -> lis
     parts = parts_of(totals, "chunk")
     before = chunk * (order.chunk // order.slots)
     strip = numbers.strip_of(chunk)
-    work = _by_team(form, team, team.row, number, parts, held, strip, before)
+    work = pass_by_team(form, team, team.row, number, parts, held, strip, before)
     inside = (*work, in_turn(team, chunk, totals, parts))
     loop = ir.Loop(chunk, ZERO, numbers.chunks, inside)
     return [*begun(totals), loop, *map(team.combined, totals.values())]
@@ -204,7 +204,7 @@ def row_parts(form: Form, order: Order, *, in_runs: bool) -> tuple[ir.Statement,
     in_runs = in_runs or is_ordered(form, 0)
     team = Team(order.lanes, order.slots, numbers.span(chunk), in_runs=in_runs)
     totals = totals_in(form, 0)
-    inside = _by_team(form, team, row, 0, totals, strip=numbers.strip_of(chunk))
+    inside = pass_by_team(form, team, row, 0, totals, strip=numbers.strip_of(chunk))
     ends = by_one_lane(_partial_stores(form, part, totals))
     return (
         ir.Loop(

@@ -55,7 +55,7 @@ class Numbers(NamedTuple):
             return self.row
         if self.strip_of(chunk) is not None:
             first, last = self._piece(chunk) * self.chunk, self.strip
-        elif self.order.pieces > 1:
+        elif self.order.strip < self.order.length and self.order.pieces > 1:
             begin = self._number(chunk) * self.strip
             first, last = begin + self._piece(chunk) * self.chunk, begin + self.strip
         else:
