@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -44,6 +47,11 @@ def llama(layers: int, device: str | None = None) -> Any:
     return model({**LLAMA, "num_hidden_layers": layers}, device, key=tfr.random.key(0))
 
 
+def qwen(layers: int, device: str | None = None) -> Any:
+    config = {**LLAMA, "model_type": "qwen3", "head_dim": 16, "num_hidden_layers": layers}
+    return tfr.nn.models.Llama(config, device, key=tfr.random.key(0))
+
+
 def gpt(layers: int, device: str | None = None) -> Any:
     config = {"vocab_size": 64, "n_positions": 300, "n_embd": 64, "n_layer": layers, "n_head": 4}
     return tfr.nn.models.GPT(config, device, key=tfr.random.key(0))
@@ -77,6 +85,33 @@ def of_a_layer(make: Any, bits: int | None = None, device: str | None = None) ->
 def test_a_layer_of_llama_takes_eight_steps(bits: int | None) -> None:
     """One product for queries, keys, values; rotary positions; the cache; attention; four more with epilogues."""
     assert of_a_layer(llama, bits) == 8
+
+
+@pytest.mark.parametrize("device", [*([] if missing() else ["cpu"]), *FOUND[:1]])
+def test_norms_of_heads_are_one_kernel_more(device: str) -> None:
+    assert of_a_layer(qwen, device=device) <= 9
+
+
+@with_kernels
+def test_a_token_costs_the_host_few_calls_whatever_the_layers() -> None:
+    """Kernels follow each other without the interpreter, which takes a few calls for what goes in and out."""
+    counts = []
+    for layers in (2, 4):
+        tokens = llama(layers, "cpu").generate([1, 2, 3], max_tokens=40)
+        list(islice(tokens, 12))
+        # a collection of garbage calls finalisers
+        counts.append(min(_python_calls(tokens) for _ in range(5)))
+    assert counts[0] == counts[1] <= 100
+
+
+def _python_calls(tokens: Iterator[Any]) -> int:
+    seen: list[str] = []
+    sys.setprofile(lambda _frame, event, _given: seen.append(event) if event == "call" else None)
+    try:
+        next(tokens)
+    finally:
+        sys.setprofile(None)
+    return len(seen)
 
 
 @with_kernels

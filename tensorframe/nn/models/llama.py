@@ -13,7 +13,7 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.joining import concat, stack
-from tensorframe.frontend.operands import reshaped
+from tensorframe.frontend.operands import expanded, reshaped
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn import functional
@@ -57,8 +57,13 @@ class Attention(Module):
         features = joined(x, (self.q_proj, self.k_proj, self.v_proj), config.head_dim)
         turning, values = features[:, :, : heads + shared], features[:, :, heads + shared :]
         if config.qk_norm:
-            normal = self.q_norm(turning[:, :, :heads]), self.k_norm(turning[:, :, heads:])
-            turning = concat(normal, axis=2)
+            # all heads at once: what is rounded of half precision is rounded before it is weighted, as in the original
+            normal = functional.rms_norm(turning, config.head_dim, eps=config.rms_norm_eps)
+            weights = []
+            for norm, count in ((self.q_norm, heads), (self.k_norm, shared)):
+                assert norm.weight is not None
+                weights.append(expanded(norm.weight, (count, config.head_dim)))
+            turning = normal * concat(weights, axis=0)
         features = concat([angles.turned(turning), values], axis=2)
         mixed = seen.attended(layer, features[:, :, :heads], features[:, :, heads:])
         result: Tensor = self.o_proj(mixed)
