@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensorframe as tfr
+from tensorframe.backends.registry import backend_of
 from tensorframe.kernel.groups.algorithms import blocking
 from tests.backends.devices import holds, on_every_device, some
+from tests.builds import forget_builds
 
 pytestmark = on_every_device
 
@@ -219,3 +221,24 @@ def test_four_bytes_are_multiplied_at_once(device, left, right, result):
     np.testing.assert_array_equal(
         tfr.maximum(product, 3).numpy(), np.maximum(expected.astype(result), 3)
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "complex64"])
+def test_tiles_that_are_read_ahead(device, dtype):
+    """As GPUs have them, with the sums of tiles that are not; beside them something is done to the product."""
+    place = tfr.Device(device)
+    traits = backend_of(place).open_device(place).queue.traits
+    x, y = on(device, some((70, 50), dtype)), on(device, some((2, 50, 66), dtype, seed=1))
+    found = []
+    memory = traits.double_buffer
+    try:
+        for given_memory in (0, traits.max_shared):
+            object.__setattr__(traits, "double_buffer", given_memory)
+            forget_builds()
+            result = x @ y * 2 + y[:, :1]
+            assert ("next_left0_0" in str(tfr.explain(result, source=True))) == (given_memory > 0)
+            found.append(result.numpy())
+    finally:
+        object.__setattr__(traits, "double_buffer", memory)
+        forget_builds()
+    assert found[0].tobytes() == found[1].tobytes()

@@ -13,14 +13,14 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.groups.algorithms import blocking
 from tensorframe.kernel.groups.algorithms.blocking import blocking_of, chunk_of
 from tensorframe.kernel.groups.algorithms.tunings import Tunings
-from tensorframe.kernel.ir import Barrier, If, Loop
+from tensorframe.kernel.ir import Allocate, Barrier, If, Loop
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.elementwise import ADD, MAXIMUM
 from tensorframe.ops.movement import PERMUTE
 from tests.kernel.interpreted import run_built
 
 
-def queue(lanes):
+def queue(lanes, double_buffer=0):
     traits = Traits(
         lanes=lanes,
         widest=np.dtype(np.float64),
@@ -28,16 +28,17 @@ def queue(lanes):
         max_groups=1 << 16,
         held={},
         max_block=1 << 40,
+        double_buffer=double_buffer,
     )
     return SimpleNamespace(traits=traits, tunings=Tunings())
 
 
-def run(form, arrays, lanes=4):
+def run(form, arrays, lanes=4, double_buffer=0):
     """The only output of a form for these operands, and its kernels."""
     strides = [tuple(step // array.itemsize for step in array.strides) for array in arrays]
     strides = [form.strides(index, one) for index, one in enumerate(strides)]
     strides += [()] * (len(form.region.inputs) - len(strides))
-    built = form.built(queue(lanes), strides)
+    built = form.built(queue(lanes, double_buffer), strides)
     (value,) = form.original.outputs
     shape, dtype = form.original.shape_of(value), form.original.dtype_of(value)
     (layout,) = built.layouts
@@ -105,6 +106,35 @@ def test_views(dtype):
     x, y = x[::-2, 1:7].T, y.T[:, :5][::2]
     found, _ = run(product(x, y), [x, y])
     np.testing.assert_array_equal(found, np.matmul(x, y))
+
+
+@pytest.mark.parametrize(("left", "right"), SHAPES[::3])
+def test_tiles_that_are_read_ahead(left, right):
+    x, y = some(*left), some(*right, seed=1)
+    found, (kernel,) = run(product(x, y), [x, y], double_buffer=1 << 14)
+    np.testing.assert_array_equal(found, np.matmul(x, y))
+    # one before the turns, and one in each
+    assert len(list(barriers(kernel.body))) == 2
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "complex64"])
+def test_views_that_are_read_ahead(dtype):
+    x, y = some(19, 8, dtype=dtype), some(12, 19, dtype=dtype, seed=1)
+    x, y = x[::-1, 1:6].T, y.T[:, ::3]
+    for lanes in (1, 8):
+        found, _ = run(product(x, y), [x, y], lanes, double_buffer=1 << 14)
+        np.testing.assert_array_equal(found, np.matmul(x, y))
+
+
+def test_tiles_that_memory_holds_once_are_not_read_ahead():
+    x, y = some(3, 5), some(5, 4, seed=1)
+    shared = []
+    for memory in (0, 300, 1 << 14):
+        _, (kernel,) = run(product(x, y), [x, y], double_buffer=memory)
+        sizes = [one.count.value.real for one in kernel.body if isinstance(one, Allocate)]
+        shared.append(sum(sizes))
+    assert shared[0] == shared[1]
+    assert shared[0] < shared[2] <= (1 << 14) // 8
 
 
 def test_parts_of_the_inner_axis():

@@ -95,6 +95,20 @@ def test_rows_that_no_group_has_memory_for_are_read_twice(name: str) -> None:
 
 @needs_tools
 @pytest.mark.parametrize("architecture", LOOKED_AT)
+def test_products_read_ahead(architecture: str) -> None:
+    """Of float32: tiles are read before these are multiplied, which shared memory gives by 16 bytes."""
+    (code,) = codes_of("matmul", architecture)
+    ops = [one.op for one in code.instructions]
+    first, last = [index for index, op in enumerate(ops) if op == "BAR"]
+    turn = ops[first:last]
+    read = max(index for index, op in enumerate(turn) if op == "LDG")
+    assert turn[read : turn.index("STS")].count("FFMA") >= 128
+    assert {one.name for one in code.instructions if one.op == "LDS"} == {"LDS.128"}
+    assert code.stack == code.local == code.spills == 0
+
+
+@needs_tools
+@pytest.mark.parametrize("architecture", LOOKED_AT)
 def test_products_of_half_precision_are_made_by_tensor_cores(architecture: str) -> None:
     """All accumulators stay in registers, and the next elements are copied while these are multiplied."""
     (code,) = codes_of("matmul, bfloat16", architecture)

@@ -77,6 +77,7 @@ class CudaQueue(Queue):
             rows=min(shared, _ROWS),
             max_threads=int(facts["maxThreadsPerBlock"]),
             max_shared=declared,
+            double_buffer=declared,
             # tensor cores multiply these, with sums of float32
             tile_products=NARROW if has_tiles else frozenset(),
         )

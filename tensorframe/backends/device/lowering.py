@@ -87,6 +87,7 @@ class Lowering:
             traits.rows,
             traits.tile_products,
             traits.max_buffers,
+            traits.double_buffer,
             queue.tunings,
         )
 

@@ -47,6 +47,7 @@ class Traits:
     max_threads: int = 256
     max_shared: int = 1 << 14
     rows: int = 0  # bytes of a group for rows that several passes read; 0 where caches do as well
+    double_buffer: int = 0  # bytes of a group for tiles that are read ahead; 0 where that is slower
     tile_products: frozenset[DType] = frozenset()  # whose products warps make of tiles, in float32
 
 

@@ -69,6 +69,7 @@ class OpenClQueue(Queue):
             max_block=int(device.max_mem_alloc_size),
             access=0 if is_processor else _ACCESS,
             rows=0 if is_processor else shared,
+            double_buffer=0 if is_processor else shared,
             max_threads=int(device.max_work_group_size),
             max_shared=shared,
         )

@@ -121,6 +121,7 @@ class WgpuQueue(Queue):
             # what draws on processors makes vectors of neighbouring threads: formulas take as long either way there
             access=0 if adapter.software else WIDEST,
             rows=0 if adapter.software else shared,
+            double_buffer=0 if adapter.software else shared,
             max_shared=shared,
         )
         self._dialect = replace(

@@ -143,7 +143,7 @@ class Tiled:
             self._fill(self._left, corner[0], first, last),
             self._fill(self._right, corner[1], first, last),
         )
-        turn = (*fills, ir.Barrier(), self._multiply(totals), ir.Barrier())
+        turn = (*fills, ir.Barrier(), self._multiply(totals, ZERO), ir.Barrier())
         return (ir.Loop(step, ZERO, steps, turn),)
 
     def _totals(self) -> Totals:
@@ -168,6 +168,21 @@ class Tiled:
     def _fill(self, side: Side, corner: ir.Expr, first: ir.Expr, last: ir.Expr) -> ir.Statement:
         """Return the loop that copies a tile of a factor into shared memory."""
         place = ir.index(f"fill_{side.key}")
+        position, elements = self._elements(side, place, corner, first, last)
+        stores = [
+            ir.Store(memory, position, value)
+            for memory, value in zip(side.memory, elements, strict=True)
+        ]
+        count = ir.literal(side.length * self._depth, ir.INDEX)
+        return ir.Loop(place, ZERO, count, tuple(stores), over=ir.ParallelAxis.LANES)
+
+    def _elements(
+        self, side: Side, place: ir.Expr, corner: ir.Expr, first: ir.Expr, last: ir.Expr
+    ) -> tuple[ir.Expr, list[ir.Expr]]:
+        """Return where shared memory has an element of a tile, and its parts: zero beyond the inner axis.
+
+        Elements that are neighbours in memory have numbers that are so.
+        """
         if side.inside:
             across, inner = digits(place, [ZERO, ir.literal(self._depth, ir.INDEX)])
         else:
@@ -175,7 +190,7 @@ class Tiled:
         body, along = self._body, corner + across
         self._set_indices({side.loop: along}, inside=True)
         position, known = self._place(side, smaller(first + inner, last - 1))
-        stores = []
+        elements = []
         for part, memory in enumerate(side.memory):
             element = ir.load(
                 body.inputs[side.factor.source], position + part if part else position
@@ -183,9 +198,8 @@ class Tiled:
             value = where(first + inner < last, converted(element, memory.dtype), 0)
             if known is not None:
                 value = where(known, value, 0)
-            stores.append(ir.Store(memory, inner * side.pitch + across, value))
-        count = ir.literal(side.length * self._depth, ir.INDEX)
-        return ir.Loop(place, ZERO, count, tuple(stores), over=ir.ParallelAxis.LANES)
+            elements.append(value)
+        return inner * side.pitch + across, elements
 
     def _place(self, side: Side, inner: ir.Expr) -> tuple[ir.Expr, ir.Expr | None]:
         """Return where an element of a factor is, by its place on the inner axis, and whether it is there."""
@@ -205,8 +219,8 @@ class Tiled:
             if loop is not None:
                 body.indices[loop] = smaller(place, body.sizes[loop] - 1) if inside else place
 
-    def _multiply(self, totals: Totals) -> ir.Statement:
-        """Return the loop in which every thread takes a tile of each factor in."""
+    def _multiply(self, totals: Totals, tile: ir.Expr) -> ir.Statement:
+        """Return the loop in which every thread takes in a tile of each factor: shared memory may have several."""
         lane, inner, blocking = ir.index("lane"), ir.index("inner"), self._blocking
         row, by = digits(lane, [ZERO, ir.literal(blocking.across, ir.INDEX)])
         statements: list[ir.Statement] = []
@@ -214,9 +228,12 @@ class Tiled:
             (self._left, row, blocking.rows, blocking.down),
             (self._right, by, blocking.columns, blocking.across),
         ):
+            own, step = self._spread(start, count, stride)
+            line = inner * side.pitch + own
+            begin = line if tile is ZERO else tile * (side.pitch * self._depth) + line
             for number in range(count):
                 for part, memory in enumerate(side.memory):
-                    factor = ir.load(memory, inner * side.pitch + start + number * stride)
+                    factor = ir.load(memory, begin + number * step)
                     statements.append(ir.Let(self._element(side, number, part), factor))
         for i, j, block in totals:
             left, right = [
@@ -229,6 +246,13 @@ class Tiled:
             ]
         turns = ir.literal(self._turns_inside(), ir.INDEX)
         return self._by_threads((ir.Loop(inner, ZERO, turns, tuple(statements)),))
+
+    def _spread(self, thread: ir.Expr, _count: int, stride: int) -> tuple[ir.Expr, int]:
+        """Return the first of a thread's `count` rows of the tile, or columns, and how far apart they are.
+
+        Neighbouring threads have neighbours: processors read these as vectors.
+        """
+        return thread, stride
 
     def _turns_inside(self) -> int:
         """Return how often threads take in what is side by side in shared memory."""
@@ -261,8 +285,10 @@ class Tiled:
         blocking = self._blocking
         i, j = ir.index("i"), ir.index("j")
         down, across = digits(ir.index("lane"), [ZERO, ir.literal(blocking.across, ir.INDEX)])
-        row = corner[0] + i * blocking.down + down
-        column = corner[1] + j * blocking.across + across
+        down, below = self._spread(down, blocking.rows, blocking.down)
+        across, beside = self._spread(across, blocking.columns, blocking.across)
+        row = corner[0] + i * below + down
+        column = corner[1] + j * beside + across
         stores = self._stored(totals, row, column, i, j)
         along = ir.Loop(j, ZERO, ir.literal(blocking.columns, ir.INDEX), stores)
         return self._by_threads((ir.Loop(i, ZERO, ir.literal(blocking.rows, ir.INDEX), (along,)),))

@@ -1,4 +1,7 @@
-"""Which kernel makes a product: one for tensor cores where the device has them for its dtype, one of bytes, or any."""
+"""Which kernel makes a product: one for tensor cores where the device has them for its dtype, one of bytes, or any.
+
+Threads read ahead where a group has the memory for it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
 from tensorframe.kernel.groups.algorithms import byte_product
 from tensorframe.kernel.groups.algorithms.byte_product import OfBytes
+from tensorframe.kernel.groups.algorithms.double_buffer import DoubleBuffered
 from tensorframe.kernel.groups.algorithms.product import Tiled
 from tensorframe.kernel.groups.algorithms.product_loops import Product
 from tensorframe.kernel.groups.algorithms.tensor_product import OfTensorCores, takes
@@ -27,7 +31,13 @@ def build_product(
     """Return the kernel of a product and of what `region` does to it, whose inputs have these strides."""
     given = (region, space, strides, places, product, target)
     if takes(region, product, target):
-        kernel = OfTensorCores(*given)
-        if kernel.fits:
-            return kernel.built()
-    return (OfBytes if byte_product.takes(region, product) else Tiled)(*given).built()
+        of_tensor_cores = OfTensorCores(*given)
+        if of_tensor_cores.fits:
+            return of_tensor_cores.built()
+    if byte_product.takes(region, product):
+        return OfBytes(*given).built()
+    if target.double_buffer:
+        doubled = DoubleBuffered(*given)
+        if doubled.fits:
+            return doubled.built()
+    return Tiled(*given).built()
