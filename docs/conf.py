@@ -18,7 +18,7 @@ author = "The tensorframe authors"
 copyright = "The tensorframe authors, MIT licence"
 release = version = tensorframe.__version__
 
-extensions = ["myst_nb", "formulas", "sphinx_copybutton", "sphinx_design"]
+extensions = ["myst_nb", "formulas", "navigation", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["_build", "derive", "screenshots", "**.ipynb_checkpoints"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
