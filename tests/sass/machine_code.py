@@ -76,6 +76,11 @@ class MachineCode:
         return self.count("BAR")
 
     @property
+    def shuffles(self) -> int:
+        """How many times the threads of a warp read each other's registers."""
+        return self.count("SHFL")
+
+    @property
     def spills(self) -> int:
         """Accesses to a thread's own part of memory, where registers did not suffice."""
         return self.count("LDL", "STL")
