@@ -8,6 +8,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +23,7 @@ _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 _DYNAMIC = re.compile(r"dynamic_shared\[\];  // (\d+) bytes")
 _PREDICATE = re.compile(r"!?U?P(\d|T)")
 _ZEROS = {"RZ", "URZ"}
+_CONSTANT = {"PT", "!PT", "UPT", "!UPT"}
 _WIDTH = re.compile(r"\.(?:[USE]*(8|16)|(64|128|256))(?=\.|$)")
 
 
@@ -134,6 +136,9 @@ def _adds_upper_halves(one: Instruction) -> bool:
     if ".X" not in one.name or one.op in ("LEA", "ULEA"):
         return False
     _, *taken = [operand.strip() for operand in one.operands.split(",")]
+    # a carry that is always there is the 1 of a neighbour's position, which has 32 bits
+    if set(takewhile(_PREDICATE.fullmatch, reversed(taken))) <= _CONSTANT:
+        return False
     terms = [operand for operand in taken if not _PREDICATE.fullmatch(operand)]
     if (
         one.op in ("IMAD", "UIMAD") and set(terms[:2]) & _ZEROS

@@ -30,7 +30,6 @@ class Program:
     shape: tuple[int, ...] = (ROWS, LENGTH)
     barriers: int = 4
     share: float = 0.9
-    addresses: int = 0  # made in the main loop of two numbers of 64 bits
 
 
 def _w1(a: tfr.Tensor, b: tfr.Tensor) -> tfr.Tensor:
@@ -163,9 +162,7 @@ PROGRAMS = {
     "largest eight": Program(lambda a: tfr.topk(a, 8), shape=VERY_LONG),
     "fft": Program(tfr.fft.fft, ("complex64",), shape=(256, 1024), barriers=8),
     "fft of long rows": Program(tfr.fft.fft, ("complex64",), shape=(16, 65536), barriers=8),
-    "fft of a prime length": Program(
-        tfr.fft.fft, ("complex64",), shape=(64, 1031), barriers=8, addresses=1
-    ),
+    "fft of a prime length": Program(tfr.fft.fft, ("complex64",), shape=(64, 1031), barriers=8),
     "fft of real rows": Program(tfr.fft.rfft, shape=(256, 1000), barriers=8),
 }
 
