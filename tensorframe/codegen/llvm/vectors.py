@@ -7,7 +7,7 @@ results a reduction has, and the order in which they are joined, is the same on 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tensorframe.codegen.llvm.arithmetic import OPS, select
@@ -20,6 +20,7 @@ from tensorframe.codegen.llvm.types import ELEMENT, VALUE, number
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.order import LANES, TAIL
 from tensorframe.machine import HOST
+from tensorframe.quick_dataclasses import dataclass
 
 Names = dict[ir.Expr, str]
 Partial = dict[ir.Variable, list[str]]  # the partial results of reductions, in the parts of a block
@@ -44,6 +45,7 @@ def write_loop(
     block, rest = HOST.block // steps.widest, HOST.register // steps.widest
     # selecting instructions, LLVM takes the registers of one vector in any order: memory is fast in its own
     lanes = rest if steps.light or not b.target.has_masks else block
+    breadth = 1 if steps.light else block // lanes
     if steps.has_lanes:
         block, rest = LANES, TAIL
     start, stop = b.opaque("i64", start), b.opaque("i64", stop)
@@ -55,7 +57,7 @@ def write_loop(
         for variable, op in steps.joins.items()
     }
     origins = Origins(b, memory, loop, steps, names)
-    body = _Body(b, memory, loop, steps, origins, {})
+    body = _Body(b, memory, steps, origins, breadth, {})
     partials = _Pass(body, lanes).write(start, end, first, block // lanes)
     partial = {
         variable: [_narrowed(b, variable, op, partials[variable], lanes, rest)]
@@ -125,26 +127,33 @@ class _Body(NamedTuple):
 
     b: Builder
     memory: Memory
-    loop: ir.Loop
     steps: Steps
     origins: Origins
+    breadth: int
+    """The parts of a block whose ops are written side by side: in a chain of many, each waits for the one before."""
     stays: dict[int, Names]
     """The vectors of what is the same for all elements, by their lanes."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of a block: its number, the index of its first element, and the vectors that are known of it."""
+
+    number: int
+    place: str
+    vectors: Names
 
 
 class _Pass:
     """Writes a loop over so many elements at a time, or, masked, over those of them that are there."""
 
     def __init__(self, body: _Body, lanes: int, *, masked: bool = False) -> None:
-        self._b, self._memory, self._loop, self._steps, self._origins, self._stays = body
+        self._b, self._memory, self._steps, self._origins, self._breadth, self._stays = body
         self._lanes = lanes
         self._masked = masked
         self._mask = ""
         self._left_kind = f"i{8 * body.steps.widest}"  # as wide as what the mask is for
-        self._part = 0
-        self._place = ""  # the index of the part's first element
         self._starts: dict[str, str] = {}  # the addresses of the first part, by their origins
-        self._vectors: Names = {}
 
     def write(self, start: str, stop: str, first: Partial, parts: int) -> Partial:
         """Write the loop; return the partial results that follow from those in `first`."""
@@ -164,13 +173,14 @@ class _Pass:
             }
             last_parts: Partial = {variable: [] for variable in first}
             close_mask = self._open_mask(before, left) if self._masked else None
-            for part in range(parts):
-                self._begin(index, part)
-                self._vectors.update((variable, ways[part][0]) for variable, ways in opened.items())
+            breadth = min(self._breadth, parts)
+            for start_of_group in range(0, parts, breadth):
+                numbers = range(start_of_group, start_of_group + breadth)
+                group = [self._begin(index, number, opened) for number in numbers]
                 for statement in self._origins.varying:
-                    self._statement(statement)
+                    self._statement(statement, group)
                 for variable in first:
-                    last_parts[variable].append(self._vectors[variable])
+                    last_parts[variable] += [part.vectors[variable] for part in group]
             if close_mask is not None:
                 close_mask(inside)
         following = b.value(f"add nuw i64 {index}, {parts * self._lanes}")
@@ -198,15 +208,17 @@ class _Pass:
                 vectors[expr] = b.splat(VALUE[expr.dtype], value)
         return vectors
 
-    def _begin(self, index: str, part: int) -> None:
+    def _begin(
+        self, index: str, number: int, opened: dict[ir.Variable, list[tuple[str, int]]]
+    ) -> _Part:
         """Go on to a part of the block."""
-        b = self._b
-        self._part, self._place = part, index
-        if not part:
+        b, place = self._b, index
+        if not number:
             self._starts.clear()
         elif any(map(self._steps.of.get, self._origins.even)):
-            self._place = b.value(f"add nuw i64 {index}, {part * self._lanes}")
-        self._vectors = dict(self._stays[self._lanes])
+            place = b.value(f"add nuw i64 {index}, {number * self._lanes}")
+        results: Names = {variable: ways[number][0] for variable, ways in opened.items()}
+        return _Part(number, place, {**self._stays[self._lanes], **results})
 
     def _count_left(self, start: str, stop: str) -> str:
         """Return how many elements there are, in each lane: less than a block, so they fit into the elements' size."""
@@ -227,53 +239,59 @@ class _Pass:
 
         return close
 
-    def _statement(self, statement: ir.Statement) -> None:
-        if isinstance(statement, ir.Let):
-            self._vectors[statement.variable] = self._value(statement, statement.value)
-        elif isinstance(statement, ir.Set):
-            before = self._vectors[statement.variable]
-            value = self._value(statement, statement.value)
-            if self._masked:
-                value = select(self._b, statement.variable.dtype, self._mask, value, before)
-            self._vectors[statement.variable] = value
-        elif isinstance(statement, ir.Store):
-            value = self._value(statement, statement.value)
-            place = self._address(statement.buffer, statement.position)
-            self._memory.store_to(place, statement.buffer, value, self._mask)
+    def _statement(self, statement: ir.Statement, group: Sequence[_Part]) -> None:
+        """Write a statement for some parts of a block."""
+        assert isinstance(statement, ir.Let | ir.Set | ir.Store)
+        for part, value in zip(group, self._values(statement, group), strict=True):
+            if isinstance(statement, ir.Store):
+                place = self._address(part, statement.buffer, statement.position)
+                self._memory.store_to(place, statement.buffer, value, self._mask)
+                continue
+            variable = statement.variable
+            if self._masked and isinstance(statement, ir.Set):
+                before = part.vectors[variable]
+                value = select(self._b, variable.dtype, self._mask, value, before)
+            part.vectors[variable] = value
 
-    def _address(self, buffer: ir.Buffer, position: ir.Expr) -> str:
-        """Return the address of the part's first element."""
+    def _address(self, part: _Part, buffer: ir.Buffer, position: ir.Expr) -> str:
+        """Return the address of a part's first element."""
         b, kind = self._b, ELEMENT[buffer.dtype]
         origin = self._origins.place(buffer, position)
         if origin not in self._starts:
-            place = f"getelementptr {kind}, ptr {origin}, i64 {self._place}"
+            place = f"getelementptr {kind}, ptr {origin}, i64 {part.place}"
             self._starts[origin] = b.value(place)
         start = self._starts[origin]
-        if not self._part:
+        if not part.number:
             return start
-        return b.value(f"getelementptr {kind}, ptr {start}, i64 {self._part * self._lanes}")
+        return b.value(f"getelementptr {kind}, ptr {start}, i64 {part.number * self._lanes}")
 
-    def _value(self, statement: ir.Statement, root: ir.Expr) -> str:
-        """Return the values of a statement's expression, one for each element."""
-        known: Names = {}
-
-        def value(expr: ir.Expr) -> str:
-            vector = known.get(expr) or self._vectors.get(expr)
-            if vector is None:
-                vector = self._vectors[expr] = self._advancing(expr)
-            return vector
-
+    def _values(
+        self, statement: ir.Let | ir.Set | ir.Store, group: Sequence[_Part]
+    ) -> Iterator[str]:
+        """Yield the values of a statement's expression in each part: each of its ops is written for all of them."""
+        known: list[Names] = [{} for _ in group]
         for expr in self._origins.varying[statement]:
-            if isinstance(expr, ir.Load):
-                place = self._address(expr.buffer, expr.position)
-                known[expr] = self._memory.load_from(place, expr.buffer, self._mask)
-            else:
-                assert isinstance(expr, ir.Apply)
-                known[expr] = applied(self._b, expr, [value(operand) for operand in expr.arguments])
-        return value(root)
+            for part, own in zip(group, known, strict=True):
+                own[expr] = self._op(expr, part, own)
+        for part, own in zip(group, known, strict=True):
+            yield self._vector(statement.value, part, own)
 
-    def _advancing(self, expr: ir.Expr) -> str:
+    def _op(self, expr: ir.Expr, part: _Part, known: Names) -> str:
+        if isinstance(expr, ir.Load):
+            place = self._address(part, expr.buffer, expr.position)
+            return self._memory.load_from(place, expr.buffer, self._mask)
+        assert isinstance(expr, ir.Apply)
+        operands = [self._vector(operand, part, known) for operand in expr.arguments]
+        return applied(self._b, expr, operands)
+
+    def _vector(self, expr: ir.Expr, part: _Part, known: Names) -> str:
+        vector = known.get(expr) or part.vectors.get(expr)
+        if vector is None:
+            vector = part.vectors[expr] = self._advancing(expr, part)
+        return vector
+
+    def _advancing(self, expr: ir.Expr, part: _Part) -> str:
         """Return an expression that advances by one from element to element."""
         b, kind = self._b, VALUE[expr.dtype]
-        first = b.value(f"add {kind} {self._origins.even[expr]}, {self._place}")
+        first = b.value(f"add {kind} {self._origins.even[expr]}, {part.place}")
         return b.value(f"add {b.vector(kind)} {b.splat(kind, first)}, {b.steps(kind)}")
