@@ -16,6 +16,7 @@ from tensorframe.kernel.ir import (
     Buffer,
     Let,
     Loop,
+    Prefetch,
     Role,
     Set,
     Store,
@@ -132,6 +133,35 @@ def test_sums_in_lanes_are_vector_code():
         code = machine_code(*named(kernel(body, [x], [y]), machine=machine))
         assert re.search(r"fadd <\d+ x double>", code)
         assert re.search(r"llvm\.maximum\.v\d+f64", code)
+
+
+@pytest.mark.parametrize(("squarings", "side_by_side"), [(2, False), (9, True)])
+def test_long_chains_of_ops_are_side_by_side(squarings, side_by_side):
+    """As far as a processor looks ahead: short ones go through memory in its order."""
+    x, y = operand(0, "float32"), result(0, "float32")
+    total, value = variable("total", F4), load(x, I)
+    for _ in range(squarings):
+        value = value * value
+    body = [
+        Set(total, number(0.0, "float32")),
+        over(Set(total, apply("accumulate_add", total, value))),
+        Store(y, size(0), total),
+    ]
+    _, source = named(kernel(body, [x], [y]), machine=MACHINES["elements"])
+    lines = source.splitlines()
+    loads = [place for place, line in enumerate(lines) if "= load <8 x float>" in line]
+    sums = [place for place, line in enumerate(lines) if "= fadd <8 x float>" in line]
+    assert len(loads) == 4
+    assert (loads[-1] < sums[0]) is side_by_side
+
+
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+def test_lines_are_prefetched_in_a_loop_that_stays_rolled(machine):
+    x, y = operand(0, "float32"), result(0, "float32")
+    doubled = Store(y, I, load(x, I) + load(x, I))
+    body = [Prefetch(x, START, COUNT), over(doubled)]
+    code = machine_code(*named(kernel(body, [x], [y], sizes=[COUNT]), machine=machine))
+    assert code.count("call void @llvm.prefetch") == 1
 
 
 def test_no_instruction_may_be_reordered():

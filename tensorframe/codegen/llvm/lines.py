@@ -18,7 +18,9 @@ def fetch(b: Builder, start: str, size: str) -> None:
         _fetch_line(b, start)
         return
     start = b.opaque("ptr", start)
-    with _each_line(b, "0", b.opaque("i64", size)) as position:
+    # unrolled, a burst of a page would take Zen 3 a fifth of the time of a softmax's rows
+    rolled = b.distinct_loop(b.metadata('!{!"llvm.loop.unroll.disable"}'))
+    with _each_line(b, "0", b.opaque("i64", size), f", !llvm.loop {rolled}") as position:
         _fetch_line(b, b.value(f"getelementptr i8, ptr {start}, i64 {position}"))
 
 
@@ -61,7 +63,7 @@ def _copy(b: Builder, to: str, source: str, size: str) -> None:
 
 
 @contextmanager
-def _each_line(b: Builder, start: str, stop: str) -> Iterator[str]:
+def _each_line(b: Builder, start: str, stop: str, hint: str = "") -> Iterator[str]:
     """Write a loop around what the block writes, for every position of a line from `start` to before `stop`."""
     inside, after, before = b.new_label(), b.new_label(), b.block
     b.branch(b.value(f"icmp ult i64 {start}, {stop}"), inside, after)
@@ -69,6 +71,6 @@ def _each_line(b: Builder, start: str, stop: str) -> Iterator[str]:
     position, line = b.open_phi("i64")
     yield position
     following = b.value(f"add nuw i64 {position}, {HOST.line}")
-    b.branch(b.value(f"icmp ult i64 {following}, {stop}"), inside, after)
+    b.branch(b.value(f"icmp ult i64 {following}, {stop}"), inside, after, hint)
     b.close_phi(line, (start, before), (following, inside))
     b.begin(after)
