@@ -5,8 +5,8 @@ stack, from `indptr[r]` on to before `indptr[r + 1]`, each in the column that `i
 elements in one place add up. The transposed product serves compressed columns, which are the rows of the transpose.
 
 Who records a product may have checked the integers: then `checked` says that all of them are in order and within
-bounds, and kernels follow them as they are. Any others are checked each time. Pointers of a matrix whose rows have
-their columns in order may have a row for each of several ranges of columns, see `TRANSPOSED_SPARSE_MATMUL`.
+bounds, and kernels follow them as they are. Any others are checked each time. Pointers of a checked matrix may be
+followed by lists of its elements for each of several ranges of columns, see `TRANSPOSED_SPARSE_MATMUL`.
 """
 
 from __future__ import annotations
@@ -51,12 +51,14 @@ def _product(shapes: tuple[Shape, ...], _checked: bool) -> Shape:
     return _with_rows(x, rows)
 
 
-def _transposed(shapes: tuple[Shape, ...], columns: int, checked: bool) -> Shape:
-    data, indices, indptr, x = shapes
+def _transposed(shapes: tuple[Shape, ...], columns: int, ranges: int, checked: bool) -> Shape:
+    data, indices, (pointers,), x = shapes
     stack, rows, _ = as_stack(x)
-    _check("transposed_sparse_matmul", stack * rows, indptr[-1:], data, indices)
-    if len(indptr) > 1 and not (checked and stack == 1):
-        raise ShapeError(f"transposed_sparse_matmul: pointers of shape {indptr} are those of one checked matrix")
+    if ranges and not (checked and stack == 1):
+        raise ShapeError(f"transposed_sparse_matmul: {ranges} ranges are those of one checked matrix")
+    if ranges > 1:
+        pointers -= 2 * (ranges + 1) + 3 * indices[0]
+    _check("transposed_sparse_matmul", stack * rows, (pointers,), data, indices)
     return _with_rows(x, columns)
 
 
@@ -73,12 +75,9 @@ def _numbers(_shapes: tuple[Shape, ...], count: int) -> Shape:
     return (count,)
 
 
-def _of_rows(indptr: Term) -> Term:
-    """Return the row pointers alone, without those of ranges of columns."""
-    if len(indptr.shape) == 1:
-        return indptr
-    _, count = indptr.shape
-    return indptr.sliced((0, 0), (1, count), (1, 1)).reshaped((count,))
+def _of_rows(indptr: Term, x: Term, ranges: int) -> Term:
+    """Return the row pointers alone, without the lists of ranges of columns."""
+    return indptr.sliced((0,), (rows_of(x.shape) + 1,), (1,)) if ranges > 1 else indptr
 
 
 # --- gradients: each is one of the same three products
@@ -93,16 +92,16 @@ def _of_sparse_matmul(
         None,
         None,
         lambda: call(
-            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(rows_of(x.shape), checked)
+            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(rows_of(x.shape), 0, checked)
         ),
     )
 
 
 def _of_transposed_sparse_matmul(
-    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, _columns: int, checked: bool
+    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, _columns: int, ranges: int, checked: bool
 ) -> Sequence[Any]:
     """Rule of transposed sparse matrices times dense ones."""
-    indptr = _of_rows(indptr)
+    indptr = _of_rows(indptr, x, ranges)
     return (
         lambda: call("sampled_matmul", conjugate(x), ct, indices, indptr, attrs=(checked,)),
         None,
@@ -118,7 +117,7 @@ def _of_sampled_matmul(
     return (
         lambda: call("sparse_matmul", ct, indices, indptr, conjugate(y), attrs=(checked,)),
         lambda: call(
-            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(rows_of(y.shape), checked)
+            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(rows_of(y.shape), 0, checked)
         ),
         None,
         None,
@@ -126,10 +125,10 @@ def _of_sampled_matmul(
 
 
 def _transposed_product(
-    data: Term, indices: Term, indptr: Term, x: Term, columns: int, _checked: bool
+    data: Term, indices: Term, indptr: Term, x: Term, columns: int, ranges: int, _checked: bool
 ) -> Term:
     """Return the rows of `x`, each multiplied by the elements of its sparse row, added up by columns."""
-    indptr = _of_rows(indptr)
+    indptr = _of_rows(indptr, x, ranges)
     stack, rows, width = as_stack(x.shape)
     count = data.shape[0]
     numbers = call("row_numbers", indptr, attrs=(count,))
@@ -156,9 +155,11 @@ def _row(name: str, arity: int, doc: str, **facts: Any) -> Op:
 # (stack, columns, width), a matrix or a vector.
 SPARSE_MATMUL = _row("sparse_matmul", 4, "Sparse matrices times dense ones.", shape=_product, attributes=("checked",), vjp=_of_sparse_matmul)
 # The same, of a dense factor (stack, rows, width), which the transposes multiply; `columns` is how many rows these have.
-# Pointers may have a row for each range of columns, that is, of rows of the result, which threads share: the first are
-# the row pointers, any other says where the elements of its range begin in each row, and last, with which column it does.
-TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns", "checked"), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
+# Where there are `ranges` of columns, that is, of rows of the result, products are added to each of these in the order of
+# rows. Of several, which threads share, pointers say more, one after the other: where the list of each range begins and
+# with which column the range does, both with where the last one ends; then of the elements in all lists, which are in
+# order of rows, the numbers, the rows and the columns.
+TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns", "ranges", "checked"), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
 # Operands: dense factors (stack, rows, width) and (stack, columns, width), of equally many axes, and columns and row pointers of the elements.
 SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matrix and a transposed one that sparse matrices store.", shape=_sampled, attributes=("checked",), vjp=_of_sampled_matmul)
 

@@ -78,23 +78,22 @@ class Compressed(Elementwise, Reducible, Selectable, SparseTensor):
 
         return self._made_of_integers("turned", turned)
 
-    def _pointers_of_ranges(self, place_bytes: int) -> Tensor:
-        """Return the pointers of ranges that threads share a transposed product by, see `ops/sparse.py`; else `indptr`.
+    def _in_ranges(self) -> tuple[Tensor, int]:
+        """Return pointers, and how many ranges threads share a transposed product with a vector by.
 
-        They are found when they are first needed, where the integers are in order, and lie on the host. The result has
-        so many bytes for each place.
+        Lists of several ranges follow the pointers, see `ops/sparse.py`: they are made when they are first needed,
+        where the integers lie on the host.
         """
         if len(self.shape) > 2 or not structure.is_on_host(self.indices, self.indptr):
-            return self.indptr
-        count = structure.range_count(self.line_count, self.line_length, self.nnz, place_bytes)
+            return self.indptr, 0
+        count = structure.range_count(self.line_length, self.nnz, self.dtype.itemsize)
         if count < 2:
-            return self.indptr
+            return self.indptr, count
 
         def in_ranges() -> Tensor:
-            array = self._lines().in_ranges(count)
-            return self.indptr if array is None else structure.like(array, self.indptr)
+            return structure.like(self._lines().in_ranges(count), self.indptr)
 
-        return self._made_of_integers("ranges", in_ranges)
+        return self._made_of_integers(f"{count} ranges", in_ranges), count
 
     def _in_lines_across(self) -> tuple[Tensor, Tensor, Tensor, Shape]:
         order, indices, indptr = self._turned()

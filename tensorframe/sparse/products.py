@@ -88,10 +88,12 @@ def _recorded(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) 
     """Return the product of elements that are there."""
     checked = matrix._is_checked
     if transposed:
-        place_bytes = data.dtype.itemsize * prod(x.shape[1:])
-        pointers = matrix._pointers_of_ranges(place_bytes) if checked else matrix.indptr
+        pointers, ranges = matrix.indptr, 0
+        if checked and prod(x.shape[1:]) == 1:
+            pointers, ranges = matrix._in_ranges()
         operands = (data, matrix.indices, pointers, x)
-        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=(matrix.line_length, checked))
+        attrs = (matrix.line_length, ranges, checked)
+        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=attrs)
     return call(SPARSE_MATMUL, data, matrix.indices, matrix.indptr, x, attrs=(checked,))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.dtypes import int32, int64
 from tensorframe.errors import ArgumentError, TracingError
 from tensorframe.frontend.conversion.convert import asarray
@@ -26,11 +28,11 @@ from tensorframe.ops.indexing import GATHER, SCATTER_ADD
 Array = np.ndarray[Any, Any]
 
 # Threads share a transposed product by places, instead of having a result each, from so many elements on, where a
-# result has more bytes than a core's cache, and few elements are added to each of its own: else to clear results and
-# add them up costs less than to go through each line for each range.
-_LARGE, _CACHE, _MOST = 1 << 17, 1 << 19, 32
-# Elements of a line, on average, in each range, and ranges at most.
-_EACH, _RANGES = 4, 8
+# result has more bytes than stay in a core's cache beside the rest, and few elements are added to each of its own: else
+# to clear results and add them up costs less than to go through lists.
+_LARGE, _CACHE, _MOST = 1 << 17, 3 << 17, 16
+# Ranges at most: of more, each would take one element of each cache line that all have to read.
+_RANGES = 4
 
 
 class Lines(NamedTuple):
@@ -54,33 +56,28 @@ class Lines(NamedTuple):
 
     def is_canonical(self) -> bool:
         """Whether each line has its elements in order, and none twice."""
-        return self._are_in_order(np.greater)
-
-    def _are_in_order(self, follows: np.ufunc) -> bool:
-        """Whether each element of a line follows the one before."""
-        rises = follows(self.indices[1:], self.indices[:-1])
+        rises = self.indices[1:] > self.indices[:-1]
         begins = self.indptr[1:-1]
         rises[begins[(begins > 0) & (begins < len(self.indices))] - 1] = True
         return bool(rises.all())
 
-    def in_ranges(self, count: int) -> Array | None:
-        """Return pointers for so many ranges of places, in which about as many elements lie: one row for each.
+    def in_ranges(self, count: int) -> Array:
+        """Return the pointers, and after them lists of the elements in so many ranges of places, see `ops/sparse.py`.
 
-        The first are those of the lines. Any other row says where in each line elements of its range begin, and, last,
-        with which place the range does. None where places are out of order; an element may follow its like.
+        About as many elements lie in each range.
         """
-        if not self._are_in_order(np.greater_equal):
-            return None
         # with an element more for each place, so that empty ones are shared out too
         before = np.cumsum(np.bincount(self.indices, minlength=self.length) + 1)
-        made = np.tile(self.indptr, (count, 1))
-        some = np.flatnonzero(np.diff(self.indptr))
-        for number in range(1, count):
-            first = np.searchsorted(before, number * before[-1] / count)
-            earlier = (self.indices < first).view(np.int8)
-            made[number, some] += np.add.reduceat(earlier, self.indptr[some], dtype=np.int64)
-            made[number, -1] = first
-        return made
+        bounds = np.searchsorted(before, before[-1] * np.arange(1, count) / count)
+        firsts = np.array([0, *bounds, self.length])
+        lists = [
+            np.flatnonzero((self.indices >= first) & (self.indices < stop))
+            for first, stop in pairwise(firsts)
+        ]
+        begins = np.cumsum([0, *map(len, lists)])
+        order = np.concatenate(lists)
+        parts = (begins, firsts, order, self.numbers()[order], self.indices[order])
+        return np.concatenate((self.indptr, *parts))
 
     def merged(self) -> tuple[Array, Array, Array]:
         """Return the place of each element among those in order that are left, and the integers of these."""
@@ -90,11 +87,11 @@ class Lines(NamedTuple):
         return places, indices, pointers(lines, len(self.indptr) - 1)
 
 
-def range_count(lines: int, length: int, count: int, place_bytes: int) -> int:
-    """Return how many ranges of places lines have, where threads share a result with so many bytes for each place."""
-    if length * place_bytes <= _CACHE or not _LARGE <= count <= _MOST * length:
-        return 1
-    return min(count // (_EACH * max(lines, 1)), _RANGES, length)
+def range_count(length: int, count: int, itemsize: int) -> int:
+    """Return how many ranges threads share a vector by, made of so many elements; 0 where each has one of its own."""
+    if length * itemsize <= _CACHE or not _LARGE <= count <= _MOST * length:
+        return 0
+    return min(thread_count(), core_count(), _RANGES, length)
 
 
 def is_on_host(*integers: Tensor) -> bool:

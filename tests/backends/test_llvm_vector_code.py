@@ -243,7 +243,7 @@ def test_rows_of_sparse_products_are_one_loop(op):
     rows, count = 1000, 10_000
     shapes = ((count,), (count,), (rows + 1,), (rows,))
     dtypes = [np.dtype(name) for name in ("f8", "i4", "i4", "f8")]
-    attrs = (True,) if op is SPARSE_MATMUL else (rows, True)
+    attrs = (True,) if op is SPARSE_MATMUL else (rows, 0, True)
     made = RegionOp(op, attrs, (0, 1, 2, 3), op.shape(shapes, *attrs), dtypes[0])
     region = Region(tuple(zip(shapes, dtypes, strict=True)), (made,), (4,))
     built = build_sparse(region, [(1,)] * 4)

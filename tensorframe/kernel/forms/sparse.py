@@ -1,9 +1,9 @@
 """Products with sparse matrices in compressed rows, for threads that run ranges of a loop.
 
 Rows come in pieces (`sparse_pieces.py`). A row is one thread's, and its products are added up in order, so bits do not
-depend on threads. Where transposes multiply, a row is added to any part of the result, or to the rows of it that are a
-thread's own (`sparse_ranges.py`). Dense factors of several columns are multiplied a block of columns at a time
-(`sparse_columns.py`).
+depend on threads. Where transposes multiply, a row is added to any part of the result, or threads go through lists of
+what belongs to rows of it that are their own (`sparse_ranges.py`). Dense factors of several columns are multiplied a
+block of columns at a time (`sparse_columns.py`).
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ def build_sparse(region: Region, strides: Sequence[Strides]) -> Built:
         (*[2 * step for step in own[:-1]], 1) if dtype in COMPLEX else own
         for own, (_, dtype) in zip(strides, region.inputs, strict=True)
     ]
-    if op.op is TRANSPOSED_SPARSE_MATMUL and len(region.shape_of(op.inputs[2])) > 1:
-        ranges = Ranges(region, real)
-        return Built(ranges.launches(_transposed_of_row(ranges)), (), _in_order(op.shape))
+    if op.op is TRANSPOSED_SPARSE_MATMUL and op.attrs[1] > 1:
+        return Built((Ranges(region, real).launch(),), (), _in_order(op.shape))
     pieces = Pieces(region, real)
     launches = pieces.launches(_ROWS[op.op](pieces))
     partials = (
@@ -111,7 +110,7 @@ def _product_of_row(pieces: Pieces) -> Statements:
     return in_blocks(rows.width, pieces.numbers, add_up)
 
 
-def _transposed_of_row(pieces: Pieces | Ranges) -> Statements:
+def _transposed_of_row(pieces: Pieces) -> Statements:
     """Return how a row is added to the rows of the result that its elements name."""
     rows, (x,) = pieces.rows, pieces.rows.dense
     matrix, row = rows.matrix_and_row(ROW)

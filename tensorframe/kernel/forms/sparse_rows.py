@@ -89,7 +89,9 @@ class SparseRows:
         (pointers,) = op.inputs[:1] if op.op is ROW_NUMBERS else entries[1:]
         self._indptr = self.operand(pointers)
         self.checked = False
-        self.row_count = region.shape_of(pointers)[-1] - 1
+        self.row_count = region.shape_of(pointers)[0] - 1
+        if op.op is TRANSPOSED_SPARSE_MATMUL:  # lists may follow the pointers
+            self.row_count = prod(as_stack(region.shape_of(op.inputs[3]))[:2])
         count = op.attrs[0] if op.op is ROW_NUMBERS else region.shape_of(entries[0])[0]
         self.entry_count = count
         self.rows, self.entries = (
@@ -124,13 +126,13 @@ class SparseRows:
         dtype = self._region.dtype_of(source)
         return Matrix(f"x{source}", dtype, steps, ir.Role.INPUT, self._numbers)
 
-    def data(self) -> Value:
-        """Return the stored element that is looked at."""
-        return self.operand(self._sources[0]).element(ENTRY)
+    def data(self, entry: ir.Expr = ENTRY) -> Value:
+        """Return a stored element, that which is looked at."""
+        return self.operand(self._sources[0]).element(entry)
 
-    def pointer(self, *row: ir.Expr) -> ir.Expr:
-        """Return where a row's elements begin, or, where there are pointers for ranges of columns, those of a range."""
-        (pointer,) = self._indptr.element(*row)
+    def pointer(self, row: ir.Expr) -> ir.Expr:
+        """Return where a row's elements begin, or what else pointers say at a position."""
+        (pointer,) = self._indptr.element(row)
         return ir.apply("to_index", pointer, dtype=ir.INDEX)
 
     def bounds(self, row: ir.Expr) -> Statements:
