@@ -31,6 +31,8 @@ Array = np.ndarray[Any, Any]
 # result has more bytes than stay in a core's cache beside the rest, and few elements are added to each of its own: else
 # to clear results and add them up costs less than to go through lists.
 _LARGE, _CACHE, _MOST = 1 << 17, 3 << 17, 16
+# Products of a matrix before it has such lists.
+PATIENCE = 20
 # Ranges at most: of more, each would take one element of each cache line that all have to read.
 _RANGES = 4
 

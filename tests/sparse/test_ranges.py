@@ -17,6 +17,7 @@ HOSTS = ("cpu", "llvm", "numpy")
 def _small_is_large(monkeypatch):
     monkeypatch.setattr(structure, "_LARGE", 1)
     monkeypatch.setattr(structure, "_CACHE", 0)
+    monkeypatch.setattr(structure, "PATIENCE", 0)
     monkeypatch.setattr(structure, "core_count", lambda: 16)  # as many ranges as there may be
     with tfr.config.override(threads=16):
         yield
@@ -127,6 +128,19 @@ def test_lists_are_made_once_and_where_they_are_worth_it(monkeypatch):
     assert ranges_of(many, x) == 0
     monkeypatch.setattr(structure, "_CACHE", 90 * 8)
     assert ranges_of(tensor, x) == 0
+
+
+def test_matrices_that_are_used_seldom_have_no_lists_and_the_same_bits(monkeypatch):
+    monkeypatch.setattr(structure, "PATIENCE", 3)
+    tensor, x = tfr.sparse.from_scipy(matrix(7)), numbers(np.random.default_rng(8), 40, "float64")
+    results = [tensor @ tfr.asarray(x) for _ in range(5)]
+    assert [result.node.attrs[1] for result in results] == [1, 1, 1, 4, 4]
+    assert len({bits(result.numpy()) for result in results}) == 1
+    other = tfr.sparse.from_scipy(matrix(9))
+    traced = tfr.jit(lambda x: other @ x)
+    assert "4 ranges" not in other._others
+    traced(tfr.asarray(x)).compute()
+    assert "4 ranges" in other._others
 
 
 @pytest.mark.parametrize("threads", [1, 3])
