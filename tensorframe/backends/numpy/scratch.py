@@ -38,6 +38,7 @@ from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
+from tensorframe.machine import spare_line
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION, Geometry, padded_size
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
@@ -405,7 +406,9 @@ def _of_compiled_convolution(region: Region, op: RegionOp) -> int:
     between_zeros = max(geometry.input_dilation) > 1 and max(geometry.stride) > 1
     beside = between_zeros * prod(x[:2]) * prod(around)
     if prod(op.shape[2:]) > 1:
-        beside += prod(kernel)
+        groups = op.attrs[-1]
+        spare = spare_line(kernel[0] // groups, wide.itemsize)
+        beside += prod(kernel) + groups * prod(kernel[1:]) * spare
     # by the kernel: a block has whole images of the result
     if prod(kernel[2:]) > prod(op.shape[2:]) > 1:
         beside += prod(x[:2]) * prod(around) + prod(op.shape) // _BLOCKS_BY_KERNEL

@@ -29,7 +29,7 @@ from tensorframe.backends.numpy.convolution import Store
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import slices
 from tensorframe.backends.numpy.threads import share_out
-from tensorframe.machine import HOST
+from tensorframe.machine import spare_line
 
 Array = Any
 
@@ -48,7 +48,7 @@ class ByChannels:
         lanes = functions(plan.dtype).lanes
         self._vectors = ceil(plan.channels / lanes)
         self._width = self._vectors * lanes
-        self._across = _in_odd_lines(self._width, plan.dtype.itemsize)
+        self._across = self._width + spare_line(self._width, plan.dtype.itemsize)
         self.blocks = self._cut()
 
     def array(self, out: Array | None = None) -> Array:
@@ -176,12 +176,3 @@ class ByChannels:
         own = rows // times
         matrices = Matrices(own, channels, pitch, target.strides[1], times)
         transpose(scratch, target, matrices._replace(on=own * pitch, target_on=target.strides[0]))
-
-
-def _in_odd_lines(width: int, size: int) -> int:
-    """Return from how many elements on the next row of a turned kernel begins: an odd number of lines of the cache.
-
-    A panel is a part of each row. Rows that are a power of two apart would meet in few places of the nearest cache.
-    """
-    line = HOST.line // size
-    return (ceil(width / line) | 1) * line
