@@ -41,12 +41,16 @@ def select_program(region: Region, make: Make) -> Program:
     )
 
 
-class _SelectLowering(Lowering):
-    """Lines, and places in them."""
+class _LinesLowering(Lowering):
+    """A region that is one op on lines, which nothing is fused with."""
 
     def __init__(self, original: Region) -> None:
         self.original = self.region = original
         self.parts = in_parts(original)
+
+
+class _SelectLowering(_LinesLowering):
+    """Lines, and places in them."""
 
     def built(
         self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None
@@ -86,12 +90,8 @@ def is_partitioned(length: int, count: int) -> bool:
     return count <= MOST_PLACES and is_selected(length, count)
 
 
-class _PartitionLowering(Lowering):
+class _PartitionLowering(_LinesLowering):
     """Lines along any axis, of elements or of their places."""
-
-    def __init__(self, original: Region) -> None:
-        self.original = self.region = original
-        self.parts = in_parts(original)
 
     def built(
         self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None
