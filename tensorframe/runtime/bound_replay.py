@@ -183,7 +183,7 @@ class BoundReplay:
             for slot in self._plan.outputs
         ]
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Give the memory back, so that the plan can write over its arguments as usual."""
         with self._alone() as is_alone:
             if is_alone and self._bound is not None:

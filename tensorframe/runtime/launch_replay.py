@@ -78,11 +78,11 @@ class LaunchReplay:
             if self._recording is None:
                 return self._recorded(values, leaves, perform)
             if not self._fits(self._recording, values):
-                self.let_go()
+                self.release()
                 return None
             before = [(values[place], own) for place, own in self._copies]
             if not self._recording.run(before):
-                self.let_go()  # the plan says what is wrong
+                self.release()  # the plan says what is wrong
                 return None
             return self._results(
                 self._recording, {place: values[place] for place, *_ in self._written}
@@ -116,7 +116,7 @@ class LaunchReplay:
         outputs = list(recording.outputs)
         if not recording.is_complete or not self._can_be_kept(outputs):
             self._patience = 0
-            recording.let_go()
+            recording.release()
             return outputs
         self._recording = recording
         kept = {place: outputs[written[place]] for place in written}
@@ -170,10 +170,10 @@ class LaunchReplay:
             for number, output in enumerate(recording.outputs)
         ]
 
-    def let_go(self) -> None:
-        """Give the memory back."""
+    def release(self) -> None:
+        """Free the memory."""
         if self._recording is not None:
-            self._recording.let_go()
+            self._recording.release()
         self._recording = None
         self._copies, self._written = [], []
 

@@ -107,14 +107,14 @@ class Replay:
             if outputs is not None:
                 return self._as_nodes(outputs)
             if looks:
-                self._bound.let_go()
+                self._bound.release()
         if self._launches is not None:
             if stamps is None and not events.listeners:
                 outputs = self._launches.run(values, self._leaves, self._ran)
                 if outputs is not None:
                     return self._as_nodes(outputs)
             else:
-                self._launches.let_go()
+                self._launches.release()
         slots = self._leaves(values)
         if self._graph is not None and stamps is None and not events.listeners:
             outputs = self._graph.run(slots, self._performed)

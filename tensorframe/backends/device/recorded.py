@@ -63,8 +63,8 @@ class Recording:
             fill(self._queue, array, own)
         return own
 
-    def let_go(self) -> None:
-        """Give the memory back."""
+    def release(self) -> None:
+        """Free the memory."""
         self._blocks.clear()
 
 
