@@ -20,15 +20,30 @@ _SIGNATURES = ("(n),()->(m)", "(m),()->(n)")
 
 
 def _transform(name: str) -> Function:
-    along_one = name.removesuffix("n")
-
     def run(x: Array, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str) -> Array:
-        if len(axes) == 1:
-            return _line(along_one, x.dtype, sizes[0], norm)(x, axes[0])
-        # not looked up before: NumPy loads this part of it when it is asked for
-        return getattr(np.fft, name)(x, s=sizes, axes=axes, norm=norm)
+        for line, axis in _lines(name, x.dtype, sizes, axes, norm):
+            x = line(x, axis)
+        return x
 
     return run
+
+
+@lru_cache(maxsize=1024)
+def _lines(
+    name: str, dtype: DType, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str
+) -> tuple[tuple[_Line, int], ...]:
+    """Return what transforms an array of a dtype along each axis, in NumPy's order: the last first, of `irfft` last.
+
+    Of real values the last axis alone is a transform of real values, or gives some.
+    """
+    along_one = name.removesuffix("n")
+    names = ["ifft" if name.startswith("i") else "fft"] * (len(axes) - 1) + [along_one]
+    lines = []
+    places = range(len(axes)) if name == "irfftn" else reversed(range(len(axes)))
+    for place in places:
+        lines.append((_line(names[place], dtype, sizes[place], norm), axes[place]))
+        dtype = complex_of(dtype)
+    return tuple(lines)
 
 
 @lru_cache(maxsize=1024)
@@ -36,8 +51,9 @@ def _line(name: str, dtype: DType, points: int, norm: str) -> _Line:
     """Return what transforms lines of a dtype to so many points.
 
     It is the ufunc that NumPy's function calls, with the factor and the dtype that it works out in each call, which
-    takes twice as long as a transform of 64 points. Those ufuncs have no public name: where a version of NumPy has none
-    of this kind, its function it is.
+    takes twice as long as a transform of 64 points. A factor of 1 has the precision of the elements here: NumPy's
+    integer has single precision copied to double, and back, for three to seven times the time. Those ufuncs have no
+    public name: where a version of NumPy has none of this kind, its function it is.
     """
     public = getattr(np.fft, name)
     ufunc = _ufunc(name, points)
@@ -49,7 +65,7 @@ def _line(name: str, dtype: DType, points: int, norm: str) -> _Line:
 
     def run(x: Array, axis: int) -> Array:
         if x.ndim == 1:
-            return ufunc(x, factor, out=np.empty(length, result))
+            return ufunc(x, factor, np.empty(length, result))
         shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
         out = np.empty_like(x, dtype=result, shape=shape)
         return ufunc(x, factor, axes=[(axis,), (), (axis,)], out=out)
@@ -63,13 +79,14 @@ def _ufunc(name: str, points: int) -> np.ufunc | None:
     return ufunc if getattr(ufunc, "signature", None) in _SIGNATURES else None
 
 
-def _factor(points: int, dtype: DType, norm: str, *, is_inverse: bool) -> Any:
-    """Return the factor of a transform, in the precision that NumPy takes for it."""
+def _factor(points: int, dtype: DType, norm: str, *, is_inverse: bool) -> Array:
+    """Return the factor of a transform in the precision that NumPy takes for it, an array: ufuncs take these sooner."""
+    factor: Any = 1
     if norm == "ortho":
-        return np.reciprocal(np.sqrt(points, dtype=dtype))
-    if (norm == "backward") is is_inverse:
-        return np.reciprocal(points, dtype=dtype)
-    return 1
+        factor = np.reciprocal(np.sqrt(points, dtype=dtype))
+    elif (norm == "backward") is is_inverse:
+        factor = np.reciprocal(points, dtype=dtype)
+    return np.asarray(factor, dtype)
 
 
 for _name in ("fftn", "ifftn", "rfftn", "irfftn"):

@@ -34,7 +34,7 @@ from tensorframe.backends.numpy.tiles import (
     packed_bytes,
     scratch_of_product,
 )
-from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, wide_of
+from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
@@ -328,25 +328,16 @@ def _of_topk(call: Call) -> int:
 
 
 def _of_transform(call: Call) -> int:
-    """Each axis makes an array, and a line has its plan and memory of its own.
-
-    NumPy scales by an integer where a norm asks for no scaling: single precision is copied to double and back then.
-    """
-    sizes, axes, norm = call.attrs
-    is_forward = call.name in ("fftn", "rfftn")
-    scales = norm != ("backward" if is_forward else "forward")
-    wide = [16 if dtype in COMPLEX else 8 for dtype in (call.kind, call.dtype)]
-    is_copied = not scales and call.kind.itemsize < wide[0]
+    """Each axis makes an array, and a line has its plan and memory of its own; real values become complex before."""
+    sizes, axes, _ = call.attrs
     real = not (call.kind in COMPLEX and call.dtype in COMPLEX)
-    halves = 2 if scales and call.kind.itemsize < wide[0] else 1
-    result = prod(call.shape)
+    halves = 2 if real_of(call.kind).itemsize == 4 else 1
     between = call.elements if call.kind in COMPLEX else 0
     if call.dtype in COMPLEX:
-        between = max(between, result)
+        between = max(between, prod(call.shape))
     copies = between * max(call.kind.itemsize, call.dtype.itemsize) if len(axes) > 1 else 0
-    if is_copied:
-        first = call.elements if len(axes) == 1 else between
-        copies += first * wide[0] + max(result * wide[1], 16 * between * (len(axes) > 1))
+    if call.name in ("fftn", "ifftn") and call.kind not in COMPLEX:
+        copies += call.elements * call.dtype.itemsize
     return copies + max([_line(size, real) // halves for size in sizes], default=0)
 
 
