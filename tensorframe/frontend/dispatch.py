@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from tensorframe.graph.holding import holds
 from tensorframe.graph.node import Node, next_serial, ticks
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype, suited
-from tensorframe.graph.record import cast, constant, record, record_map
+from tensorframe.graph.record import constant, record, record_map, shared_cast
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import CONSTANT, DATA
@@ -143,12 +144,13 @@ def recorder_of_two(
     with_options: Options = _no_options,
     *,
     promotes: bool = False,
+    is_reflected: bool = False,
 ) -> Callable[..., Any]:
     """Return what records a two-operand op, by the short way where nothing has to be converted.
 
     Other operands go `otherwise`, and numbers that do not fit the tensor beside them. Tensors of two dtypes do not
-    where the op `promotes` them and nothing else: they are cast here. Every operator is one of these functions, so
-    each line counts: a recorded op must cost no more than about 1 us.
+    where the op `promotes` them and nothing else: they are cast here. A reflected operator is given its right operand
+    first. Every operator is one of these, so each line counts: a recorded op must cost no more than about 1 us.
     """
     convert = otherwise or partial(_general, op)
     result_of = op.uniform.get
@@ -157,6 +159,8 @@ def recorder_of_two(
     def record_two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
         if options or out is not None:
             return with_options(op, record_two, (x1, x2), out, options)
+        if is_reflected:
+            x1, x2 = x2, x1
         try:
             if type(x1) is Tensor:
                 left = x1.node
@@ -189,9 +193,9 @@ def recorder_of_two(
                 return convert(x1, x2)
             compute, result = resolved
             if dtype is not compute:
-                left = cast(left, compute)
+                left = shared_cast(left, compute)
             if right.dtype is not compute:
-                right = cast(right, compute)
+                right = shared_cast(right, compute)
         shape = left.shape
         if right.shape != shape and right.shape:
             shape = broadcast(op.name, shape, right.shape) if shape else right.shape
@@ -419,9 +423,14 @@ def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
     """Return the constant node, shared by all, of a number beside a tensor of dtype `like`: no tensor may be of it."""
     if type(value) is TracedNumber:
         return new_constant(value, like, device)
-    # 0.0 == -0.0: of zeros, which may be parts of complex numbers, it takes the text to tell them apart
-    named = str(value) if not value or type(value) is complex else value
-    key = (type(value), named, like, device.number)
+    kind = type(value)
+    named = value
+    # 0.0 == -0.0: it takes their signs to tell zeros apart, which may be parts of complex numbers
+    if kind is complex:
+        named = (value, copysign(1, value.real), copysign(1, value.imag))
+    elif not value:
+        named = str(value)
+    key = (kind, named, like, device.number)
     node = _constants.get(key)
     if node is None:
         node = new_constant(value, like, device)

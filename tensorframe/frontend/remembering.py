@@ -35,6 +35,9 @@ _PLAIN: frozenset[type] = frozenset({int, str, type(None)})
 _INTEGERS: frozenset[type] = frozenset({int})
 _SEQUENCES: frozenset[type] = frozenset({list, tuple})
 
+# The inputs of a step of one operand.
+_OF_THE_FIRST = (0,)
+
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -79,9 +82,24 @@ def remembered_of(
 
     def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
         known: dict[tuple[Any, ...], _Recording] = {}
+        # the same by what is looked up sooner: of one tensor, and no more than an integer given by name beside it
+        known_of_one: dict[tuple[Any, ...], _Recording] = {}
 
         @wraps(function)
         def record(*values: Any, **options: Any) -> Any:
+            short: tuple[Any, ...] | None = None
+            if len(values) == 1 and type(values[0]) is Tensor and len(options) < 2:
+                node = values[0].node
+                short = (node.shape, node.dtype, node.device.number, default_float())
+                for name, value in options.items():
+                    short = (*short, name, value) if type(value) is int else None
+                same = known_of_one.get(short) if short is not None else None
+                if (
+                    same is not None
+                    and (node.storage is not None or node.inputs)
+                    and autocast_dtype.get() is None
+                ):
+                    return _recorded_again(same, [node])
             operands: list[Node] = []
             key: list[Any] = [default_float()]
             for place, value in enumerate(values):
@@ -120,6 +138,10 @@ def remembered_of(
             key.append((operands[0].device if operands else default_device()).number)
             same = known.get(tuple(key))
             if same is not None:
+                if short is not None and count == 1:
+                    if len(known_of_one) >= _CALLS:
+                        known_of_one.clear()
+                    known_of_one[short] = same
                 return _recorded_again(same, operands)
             first = next_serial()
             with all_as_nodes():
@@ -209,6 +231,9 @@ def _recorded_again(recording: _Recording, operands: list[Node]) -> Tensor:
     code = frame.f_code
     site = recording_site(3) if is_ours[code.co_filename] else (code, frame.f_lasti)
     numbers, steps, result = recording
+    if len(steps) == 1 and steps[0].inputs == _OF_THE_FIRST:  # a step is the last thing there is
+        op, _, attrs, shape, dtype, device = steps[0]
+        return handle_on(new_node(op, (operands[0],), attrs, shape, dtype, device, site))
     nodes = operands
     nodes += numbers
     for op, inputs, attrs, shape, dtype, device in steps:

@@ -67,12 +67,14 @@ class Node:
 
     `attrs` are hashable values in the order of `op.attributes`. Immutability is a convention (enforcing it would
     triple the cost of recording); only `settle` changes a node, and it does not change what the node means. `spent` is
-    what evaluations spent on it without storing it: see runtime/reuse.py.
+    what evaluations spent on it without storing it: see runtime/reuse.py. `converted` is a weak reference to its cast,
+    once there was one: see graph/record.py.
     """
 
     __slots__ = (
         "__weakref__",
         "attrs",
+        "converted",
         "device",
         "dtype",
         "inputs",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from tensorframe.dtypes import DType, bool_
 from tensorframe.graph.device import Device
+from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.holding import holder
 from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.op import Kind, Op, dtype_error, find, same
 from tensorframe.graph.shape import Shape, broadcast, check_size
-from tensorframe.graph.tracing import TracedNumber
+from tensorframe.graph.tracing import TracedNumber, current
 from tensorframe.site import Site, recording_site
 
 _REDUCE = Kind.REDUCE
@@ -76,6 +78,22 @@ def cast(node: Node, dtype: DType) -> Node:
     return new_node(find("cast"), (node,), (dtype,), node.shape, dtype, device, node.site)
 
 
+def shared_cast(node: Node, dtype: DType) -> Node:
+    """Return `node` converted to `dtype`, by a cast that somebody waits for or refers to, if there is one.
+
+    A loop converts the same operand in each turn. What looks at nodes, such as a gradient, has casts of its own.
+    """
+    if node.dtype is dtype or needing_nodes or current.get() is not None:
+        return cast(node, dtype)
+    known = getattr(node, "converted", None)
+    converted: Node | None = None if known is None else known()
+    if converted is None or converted.dtype is not dtype:
+        converted = cast(node, dtype)
+        if converted.inputs:
+            node.converted = ref(converted)
+    return converted
+
+
 def _converted(value: complex, source: DType, target: DType) -> complex:
     """Return a number of dtype `source` as a cast on a device would: rounded to `source` first, wrapped, cut off."""
     with np.errstate(all="ignore"):
@@ -94,7 +112,7 @@ def record_map(op: Op, operands: tuple[Node, ...], device: Device, site: Site | 
     shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast(op.name, *shapes)
     inputs = tuple(
         [
-            cast(node, compute if index >= op.conditions else bool_)
+            shared_cast(node, compute if index >= op.conditions else bool_)
             for index, node in enumerate(operands)
         ]
     )

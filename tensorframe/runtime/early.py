@@ -9,18 +9,18 @@ raised where the value is needed.
 
 from __future__ import annotations
 
-from math import prod
 from typing import Final
 
 from tensorframe import config
 from tensorframe.backends import spans
+from tensorframe.config import Options
 from tensorframe.graph.growth import is_looked_at
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.runtime import events
 from tensorframe.runtime.evaluate import alone
-from tensorframe.runtime.small import run_small
+from tensorframe.runtime.small import run_graph, small_graph
 
 # Of so many nodes, one is looked at. A prime, as in graph/growth.py.
 EVERY: Final = 521
@@ -55,26 +55,17 @@ def next_look(node: Node) -> int:
     pending = [
         source for source in dict.fromkeys(node.inputs) if source.storage is None and source.inputs
     ]
-    count = _count(pending, options.small_size)
-    if count is not None and (count < LONG or run_small(pending, options, alone=alone)):
-        _Pause.nodes = EVERY
-    else:
-        _Pause.nodes = min(2 * _Pause.nodes, 64 * EVERY)
+    is_worth_it = _computed(pending, options) if pending else True
+    _Pause.nodes = EVERY if is_worth_it else min(2 * _Pause.nodes, 64 * EVERY)
     return node.serial + _Pause.nodes
 
 
-def _count(roots: list[Node], limit: int) -> int | None:
-    """Return how many pending nodes some need; None if one is large, or waits for a value from elsewhere."""
-    nodes = list(roots)
-    seen = set(nodes)
-    for node in nodes:  # grows while it is walked
-        inputs = node.inputs  # before storage: see Node.settle
-        if node.storage is not None:
-            continue
-        if prod(node.shape) > limit or not (inputs or node.op in _GENERATED):
-            return None
-        for source in inputs:
-            if source.storage is None and source not in seen:
-                seen.add(source)
-                nodes.append(source)
-    return len(nodes)
+def _computed(nodes: list[Node], options: Options) -> bool:
+    """Compute nodes whose graph is long; return whether such graphs can be computed early, or may become it."""
+    graph = small_graph(nodes, options)
+    if graph is None:
+        return False
+    sources = [node for node in graph.order if not node.inputs]
+    if not _GENERATED.issuperset([source.op for source in sources]):
+        return False
+    return len(graph.order) < LONG or run_graph(nodes, graph, alone)

@@ -6,10 +6,10 @@ made of them runs op by op.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.growth import tell_if_large
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, by_serial
-from tensorframe.graph.op import Kind
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.references import referenced_besides
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import CONSTANT
@@ -60,6 +60,15 @@ def _numpys(device: Device) -> Any:
     return None if functions_of(device) is None else implementation
 
 
+class SmallGraph(NamedTuple):
+    """The nodes to compute, how often each node is an input of these, what computes them, and what they are made of."""
+
+    order: list[Node]
+    uses: dict[Node, int]
+    functions: Any
+    values: dict[Node, Any]
+
+
 # what computes a node of one operand, given that operand's array, or None if it does not
 Alone = Callable[[Node, Any], Any]
 # what computes nodes by a plan
@@ -84,25 +93,22 @@ def run_small(
     imported or compiled, and NumPy's functions are all there is. `alone` is called first for whatever is costly: a
     program may be sooner done than several calls of NumPy's. `planned` computes what is small and made of large nodes.
     """
-    if options.check_nan:
-        return False  # a plan names the line
-    choose = _numpys if at_the_end else functions_of
-    for root in roots:
-        if prod(root.shape) > options.small_size and not root.op.alias:
-            return False
-    values: dict[Node, Any] = {}
     large: list[Node] | None = None if planned is None or needing_nodes else []
-    graph = _small_graph(roots, values, options, choose, large)
+    graph = small_graph(roots, options, _numpys if at_the_end else functions_of, large)
     if graph is None:
         return False
-    order, uses, functions = graph
-    del graph
     if large:
         assert planned is not None
-        if len(order) < _MANY * len(large):
+        if len(graph.order) < _MANY * len(large):
             return False
         planned(large)
-        values.update([(node, leaf_handle(node)) for node in large])
+        graph.values.update([(node, leaf_handle(node)) for node in large])
+    return run_graph(roots, graph, alone)
+
+
+def run_graph(roots: Sequence[Node], graph: SmallGraph, alone: Alone = _never) -> bool:
+    """Compute `roots` op by op; return False, and do nothing, where that fails."""
+    order, uses, functions, values = graph
     order.sort(key=by_serial)
     try:
         # what was costly is needed again by a gradient that is being recorded, even if nobody refers to it
@@ -152,13 +158,18 @@ def _run(
     two dtypes are cast where they are used, so a loop casts the same values in each round: once is enough.
     """
     casts: dict[tuple[Node, DType], Any] = {}
+    tables: dict[Op, Mapping[DType, Any]] = {}
     for node in order:
         op, inputs, attrs = node.op, node.inputs, node.attrs
         count = len(inputs)
         # the most common forms, spelled out: every line counts here
         if count == 2 and not attrs:
             left, right = inputs
-            values[node] = functions[op](values[left], values[right])
+            table = tables.get(op)
+            if table is None:
+                table = tables[op] = functions.of_two(op)
+            function = table.get(left.dtype) or functions[op]
+            values[node] = function(values[left], values[right])
         elif count == 1:
             (source,) = inputs
             if not attrs:
@@ -206,19 +217,23 @@ def _is_free(node: Node) -> bool:
     return type(handle) is np.ndarray and handle.flags.c_contiguous
 
 
-def _small_graph(
+def small_graph(
     roots: Sequence[Node],
-    values: dict[Node, Any],
     options: Options,
-    choose: Callable[[Device], Any],
-    large: list[Node] | None,
-) -> tuple[list[Node], dict[Node, int], Any] | None:
-    """Return the nodes to compute for `roots`, how often each node is an input of these, and what computes them.
+    choose: Callable[[Device], Any] = functions_of,
+    large: list[Node] | None = None,
+) -> SmallGraph | None:
+    """Return the graph of `roots`; None if it is of many nodes, large, elsewhere, or for a plan, which names a line.
 
-    None if they are many, large or elsewhere. What is computed already is put in `values`, and results of large nodes
-    in `large`, if that is a list.
+    Results of large nodes are put in `large`, if that is a list.
     """
     device, limit, most = None, options.small_size, options.small_nodes
+    if options.check_nan:
+        return None
+    for root in roots:
+        if prod(root.shape) > limit and not root.op.alias:
+            return None
+    values: dict[Node, Any] = {}
     small: set[Shape] = set()
     functions: Any = None
     dtype: Any = None
@@ -275,4 +290,4 @@ def _small_graph(
     if large:
         apart = set(large)
         nodes = [node for node in nodes if node not in apart]
-    return nodes, uses, functions.for_complex if is_complex else functions
+    return SmallGraph(nodes, uses, functions.for_complex if is_complex else functions, values)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 import tensorframe as tfr
+from tensorframe.graph.node import discover
 from tensorframe.runtime.events import Moment, listen
 
 
@@ -52,3 +55,49 @@ def test_operands_of_two_floating_dtypes_promote():
     ]:
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-6)
+
+
+def test_an_operand_of_a_loop_is_cast_once():
+    real = tfr.asarray(np.arange(3.0, dtype=np.float32))
+    wave = tfr.asarray(np.ones(3, np.complex64))
+
+    def product(real, wave):
+        for _ in range(4):
+            wave = wave * real + real
+        return wave
+
+    result = product(real, wave)
+    casts = [node for node in discover([result.node]) if node.op.name == "cast"]
+    assert len(casts) == 1
+    expected = product(real.numpy(), wave.numpy())
+    np.testing.assert_allclose(result.numpy(), expected)
+    # each of their own, for the gradient to go back along
+    slope = tfr.grad(lambda real: tfr.sum(tfr.real(product(real, wave))))(real)
+    x = real.numpy()
+    np.testing.assert_allclose(slope.numpy(), 1 + 2 * x + 3 * x**2 + 8 * x**3)
+
+
+def python_calls(function):
+    """Return how many Python functions are called, this one's argument among them."""
+    calls = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame) if event == "call" else None)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return len(calls)
+
+
+def test_what_loops_are_full_of_is_recorded_in_few_calls():
+    real = tfr.asarray(np.arange(8.0, dtype=np.float32))
+    wave = tfr.asarray(np.ones(8, np.complex64))
+    for function, most in [
+        (lambda: real * real, 2),
+        (lambda: 0.5 * real, 3),
+        (lambda: -0.5j * wave, 3),
+        (lambda: tfr.fft.rfft(real), 6),
+        (lambda: tfr.fft.irfft(wave, n=8), 6),
+    ]:
+        for _ in range(3):  # the second call looks up what the first one remembered
+            function()
+        assert python_calls(function) <= most

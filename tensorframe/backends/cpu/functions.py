@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -87,6 +87,11 @@ class CpuFunctions(Functions):
             return function
         key = known.key(operands, attrs)
         return known.settled.get(key) or known.exact(key, operands, attrs)
+
+    def of_two(self, op: Op) -> Mapping[DType, Function]:
+        """Return what runs an op of two operands that its function would look up by their dtype, once that stays."""
+        known = self._known.get(op)
+        return super().of_two(op) if known is None or op.attributes else known.settled
 
     def in_one_pass(
         self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]

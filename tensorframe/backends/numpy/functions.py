@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ def is_formula(op: Op) -> bool:
     return op.expand is not None and not op.whole and not is_spelt(op)
 
 
+_NOTHING: Mapping[Any, Function] = MappingProxyType({})
+
+
 class Functions(dict[Op, Function]):
     """Functions of arrays by op, looked up once each; all of them NumPy's.
 
@@ -78,6 +82,10 @@ class Functions(dict[Op, Function]):
         if op.name == "round" and FLOATING.issuperset(operands):
             return np.rint  # which is all that `np.round` does to floats, after some calls
         return None if op.raw is not None else self[op]
+
+    def of_two(self, op: Op) -> Mapping[DType, Function]:
+        """Return what runs an op of two operands, by their dtype, where its function would look that up."""
+        return _NOTHING
 
     def in_one_pass(
         self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]

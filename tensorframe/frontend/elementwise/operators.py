@@ -64,12 +64,7 @@ def _reflected(op: Op) -> Method:
     def convert(other: Any, self: Tensor) -> Any:
         return binary(op, other, self) if is_operand(other) else NotImplemented
 
-    record = recorder_of_two(op, convert, promotes=True)
-
-    def method(self: Tensor, other: Any, /) -> Any:
-        return record(other, self)
-
-    return method
+    return recorder_of_two(op, convert, promotes=True, is_reflected=True)
 
 
 def _in_place(op: Op) -> Method:
