@@ -22,22 +22,14 @@ from tensorframe.runtime import events
 from tensorframe.runtime.evaluate import alone
 from tensorframe.runtime.small import run_graph, small_graph
 
-# Of so many nodes, one is looked at. A prime, as in graph/growth.py.
-EVERY: Final = 521
 # Pending nodes from which a graph is long.
 LONG: Final = 384
 # Sources that need no value from elsewhere, such as an argument of a function that is being recorded.
 _GENERATED: Final = frozenset({ARANGE, CONSTANT, FULL})
 
 
-class _Pause:
-    """How many nodes are recorded before the next look: ever more, while there is nothing to compute early."""
-
-    nodes = EVERY
-
-
-def next_look(node: Node) -> int:
-    """Compute what a node is made of, if that is long and small, and return from which serial number to look again.
+def compute_early(node: Node) -> bool:
+    """Compute what a node is made of, if that is long and small; return False where it is no use to look soon again.
 
     The node itself, which somebody is recording, stays as it is.
     """
@@ -50,14 +42,12 @@ def next_look(node: Node) -> int:
         or options.small_nodes < LONG
         or not is_looked_at()
     ):
-        return node.serial + EVERY
+        return True
     # numbers have no inputs: their nodes are shared by all programs, and stay numbers
     pending = [
         source for source in dict.fromkeys(node.inputs) if source.storage is None and source.inputs
     ]
-    is_worth_it = _computed(pending, options) if pending else True
-    _Pause.nodes = EVERY if is_worth_it else min(2 * _Pause.nodes, 64 * EVERY)
-    return node.serial + _Pause.nodes
+    return not pending or _computed(pending, options)
 
 
 def _computed(nodes: list[Node], options: Options) -> bool:

@@ -40,6 +40,10 @@ from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.plan import Plan
 
+# Of so many nodes, one is looked at: what it needs may be computed early. A prime, as in graph/growth.py.
+EVERY: Final = 521
+_LONGEST_PAUSE, _LONGEST_DELAY = 64 * EVERY, 8 * EVERY
+
 
 def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = True) -> None:
     """Compute `roots` together, and store what they need that is costly, or needed again, and still referenced.
@@ -59,6 +63,7 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         from tensorframe.runtime.light import admit_small  # loaded with the limit
 
         admit_small(pending[0])
+    early.begin(pending[-1].serial)
     options = config.get()
     if len(pending) == 1 and single is not None and run_few(pending[0], options):
         return
@@ -279,18 +284,33 @@ def _new_plan(request: Capture) -> Plan:
 
 
 class _Early:
-    """Has one node in hundreds looked at, by a module that few programs need."""
+    """Has one node in hundreds looked at, by a module that few programs need.
 
-    due: float = 512
+    Less often while there is nothing to compute early, and as many nodes after each evaluation of a graph: where a
+    program runs again its graphs end at the same nodes, and have the plans that they had.
+    """
+
+    due: float = EVERY
+    _pause: int = EVERY
+    _latest: int = 0
 
     def look(self, node: Node) -> None:
         """Compute what the node needs, if that is a long graph of small tensors."""
-        self.due = node.serial + 512
+        self.due = node.serial + EVERY
+        self._latest = node.serial
         if getattr(sys, "meta_path", None) is None:
             return  # the interpreter is being taken down
-        from tensorframe.runtime.early import next_look
+        from tensorframe.runtime.early import compute_early
 
-        self.due = next_look(node)
+        self._pause = EVERY if compute_early(node) else min(2 * self._pause, _LONGEST_PAUSE)
+        self.due = node.serial + self._pause
+
+    def begin(self, serial: int) -> None:
+        """Look so many nodes after this one, unless nobody looks, or evaluations have put it off for long."""
+        if self.due < inf and serial < self._latest + _LONGEST_DELAY:
+            self._pause = EVERY
+            self.due = serial + EVERY
+            ticks.update()
 
 
 early: Final = _Early()

@@ -7,9 +7,8 @@ import tensorframe as tfr
 from tensorframe.errors import IndexingError
 from tensorframe.frontend.dispatch import weak_constant
 from tensorframe.graph.node import discover, ticks
-from tensorframe.runtime import early as module
-from tensorframe.runtime.early import EVERY
-from tensorframe.runtime.evaluate import early
+from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.evaluate import EVERY, early
 from tensorframe.runtime.events import listen
 
 ROUNDS = 1500  # of two nodes
@@ -18,9 +17,10 @@ ROUNDS = 1500  # of two nodes
 @pytest.fixture(autouse=True)
 def next_node_is_looked_at():
     """Looks begin anew, at the same node of each test."""
-    early.due = 0
-    module._Pause.nodes = EVERY
+    early.due = -1
     ticks.update()
+    loop(tfr.asarray(np.ones(8)), 1)
+    early.begin(-EVERY)
 
 
 def loop(x, rounds=ROUNDS):
@@ -73,6 +73,32 @@ def test_a_short_graph_waits_wherever_it_is_looked_at(before):
         x + 1
     result = loop(x, 150)
     assert pending(result) == 300
+
+
+def test_a_program_that_runs_again_finds_its_plans():
+    start = tfr.asarray(np.linspace(0.0, 1.0, 20, dtype=np.float32))
+
+    def program():
+        history = [start]
+        for _ in range(333):
+            history.append(history[-1] * 0.5 + 1.0)
+        return tfr.stack(history).numpy()
+
+    for _ in range(3):
+        program()
+    plans = len(PLANS)
+    for _ in range(5):
+        program()
+    assert plans == len(PLANS)
+
+
+def test_evaluations_do_not_put_off_looking_for_ever():
+    x = tfr.asarray(np.ones(8))
+    grown = x
+    for _ in range(40):
+        grown = loop(grown, 100)
+        ((x + 1) * (x + 2) * (x + 3) * (x + 4)).numpy()
+    assert pending(grown) < 8000 == 2 * 100 * 40
 
 
 def test_large_tensors_wait():
