@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
+from weakref import WeakValueDictionary
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.bound import Bound, bound
@@ -42,8 +43,24 @@ SLOW = {
 _COMBINED = 8.0
 
 
+class _Done:
+    """The operations that programs of equal regions have done in NumPy: one kernel will do for all of them."""
+
+    __slots__ = ("__weakref__", "operations")
+
+    def __init__(self) -> None:
+        self.operations = 0
+
+
+# by the keys of regions; for as long as there is a program of one
+_done: WeakValueDictionary[tuple[Any, ...], _Done] = WeakValueDictionary()
+
+
 class CountingProgram:
-    """NumPy's program of exact ops, until so much has been done that compiling pays; then that of kernels."""
+    """NumPy's program of exact ops, until so much has been done that compiling pays; then that of kernels.
+
+    What equal regions have done counts for all of them: the turns of a loop in one plan.
+    """
 
     quiet = True  # NumPy's warnings are silenced here: kernels give none
 
@@ -62,14 +79,14 @@ class CountingProgram:
         self._compiled = compiled
         self._scratch = scratch
         self._work = _work(loops)
-        self._done = 0
+        self._done = _done.setdefault(loops.key(), _Done())
         self._kernels: Program | None = None
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs."""
         if self._kernels is None:
             if not self._pays():
-                self._done += self._work
+                self._done.operations += self._work
                 if self._work > ENOUGH:  # there is no room for the compiler
                     pool.budget.take(self._scratch())
                 return self._numpy(inputs, buffers)
@@ -78,11 +95,11 @@ class CountingProgram:
 
     def _pays(self) -> bool:
         """Whether kernels are to run the next call; where there is no room for the compiler, some calls later."""
-        if self._done + self._work <= ENOUGH:
+        if self._done.operations + self._work <= ENOUGH:
             return False
         if pool.budget.has_room(COMPILER):
             return True
-        self._done = -self._work
+        self._done.operations = -self._work
         return False
 
     def settled(self, *, now: bool) -> Program | None:
