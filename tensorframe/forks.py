@@ -42,6 +42,11 @@ def new_reentrant_lock() -> RLock:
     return lock
 
 
+def new_condition() -> threading.Condition:
+    """Return a condition whose lock is free in a forked process."""
+    return threading.Condition(new_lock())
+
+
 def held_while_forking(lock: RLock) -> None:
     """Have nobody inside while the process forks: what the lock guards cannot be left half done."""
     _held.append(lock)

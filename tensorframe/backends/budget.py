@@ -16,6 +16,10 @@ from typing import Any, NamedTuple, Protocol
 from tensorframe.backends.spans import log
 from tensorframe.forks import new_lock
 
+# Bytes that a plan may take without being compared: what it makes is nothing beside Python's own objects.
+LIGHT = 1 << 16
+# Bytes beside a plan's own on the host: Python's objects, stacks, kernels that are compiled meanwhile.
+PYTHONS = 2 << 20
 # The part of what is free that may be taken before the next query, and bytes at most: others take memory, too.
 _CREDIT, _MOST_CREDIT = 4, 1 << 28
 # The part of the user's limit that is reserved for untracked memory, where all of a process counts.
@@ -71,6 +75,14 @@ class Pressure(NamedTuple):
 
 
 Callback = Callable[[Pressure], object]
+
+
+class NoRoomError(MemoryError):
+    """What a backend finds out does not fit before it begins: `need` bytes of a budget; `key` names what needs most."""
+
+    def __init__(self, budget: Budget, need: int, key: str) -> None:
+        super().__init__(budget.why_not(need))
+        self.budget, self.need, self.key = budget, need, key
 
 
 # What is called after each change of a limit.

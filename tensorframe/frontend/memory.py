@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from tensorframe.backends.budget import Budget, Callback, Pressure
-from tensorframe.backends.registry import backend_of, get_backend, named_device
+from tensorframe.backends.registry import backend_of, capabilities, get_backend, named_device
 from tensorframe.backends.selection import as_bytes, show_bytes
 from tensorframe.backends.shortage import watch
 from tensorframe.errors import ArgumentError, DeviceError, OutOfRangeError
@@ -65,8 +65,8 @@ def limit(size: int | str | None, *, device: str | Device | None = None) -> Memo
 
     A plan that needs more runs tile by tile where it can. Otherwise it raises OutOfMemoryError before its first step:
     nothing is computed, and no tensor changes. On the host, all private memory of the process counts, including the
-    interpreter and arrays of other libraries; cpu, numpy and llvm have one limit. On other devices, the memory of
-    tensors counts, and memory that is pooled for later ones.
+    interpreter and arrays of other libraries; cpu, numpy and llvm have one limit, and so has dask while its tasks run
+    in this process. On other devices, the memory of tensors counts, and memory that is pooled for later ones.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def limit(size: int | str | None, *, device: str | Device | None = None) -> Memo
     OutOfRangeError
         If `size` is not more than the memory already in use.
     DeviceError
-        If the device is not available, or has no memory of its own to limit.
+        If the device is not available, has no memory of its own to limit, or is dask with tasks in other processes.
 
     Examples
     --------
@@ -144,11 +144,24 @@ def _budget_of(call: str, device: str | Device | None) -> tuple[Device, Budget]:
     place = get_backend() if device is None else named_device(call, device)
     budget = backend_of(place).budget(place)
     if budget is None:
-        raise DeviceError(
-            f"{call}: {place} does not tell of its memory",
-            suggestions=("a device that computes: tfr.backends.available() lists them",),
-        )
+        raise _without_budget(call, place)
     return place, budget
+
+
+def _without_budget(call: str, place: Device) -> DeviceError:
+    """Return the error for a device of whose memory this process does not decide."""
+    if capabilities(place).chunked:
+        return DeviceError(
+            f"{call}: tasks of {place} run in other processes, which have memory of their own",
+            suggestions=(
+                'LocalCluster(memory_limit="4 GiB"), or `dask worker --memory-limit`: of each worker',
+                "client.dashboard_link: a page with the memory of workers",
+            ),
+        )
+    return DeviceError(
+        f"{call}: {place} does not tell of its memory",
+        suggestions=("a device that computes: tfr.backends.available() lists them",),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
+from tensorframe.backends.budget import LIGHT
 from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.node import Node
 from tensorframe.graph.show import to_networkx
 from tensorframe.runtime.evaluate import plan_of, request_for
-from tensorframe.runtime.fitting import LIGHT
 from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.place import transfer_policy
 from tensorframe.schedule.plan import Plan, Step

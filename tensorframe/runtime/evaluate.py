@@ -27,6 +27,7 @@ from tensorframe.runtime import collector, events
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run, run_alone
+from tensorframe.runtime.failures import explain_leaf
 from tensorframe.runtime.few import run_few
 from tensorframe.runtime.fitting import fits
 from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
@@ -261,7 +262,10 @@ def host_array(node: Node) -> np.ndarray[Any, Any]:
         return handle
     catch_up(node.device)
     began = perf_counter_ns() if spans.collectors else 0
-    array = backend_of(node.device).download(storage)
+    try:
+        array = backend_of(node.device).download(storage)
+    except MemoryError as error:
+        explain_leaf(error, node)
     tell_span(Work.TRANSFER, "download", f"{node.device} -> host", began, array.nbytes)
     return array
 

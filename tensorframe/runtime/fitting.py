@@ -11,20 +11,16 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
 
-from tensorframe.backends.budget import Budget, OneBlock, when_limited
+from tensorframe.backends.budget import LIGHT, PYTHONS, Budget, OneBlock, when_limited
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.errors import DeviceError, OutOfMemoryError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.runtime.failures import Recorded, explain, shown_step
 from tensorframe.runtime.observers import Need, Runner
-from tensorframe.schedule.plan import Plan, human_bytes
+from tensorframe.schedule.plan import Plan, StepKind, human_bytes
 from tensorframe.site import describe
 
-# Bytes that a plan may take without being compared: what it makes is nothing beside Python's own objects.
-LIGHT = 1 << 16
-# Bytes beside a plan's own on the host: Python's objects, stacks, kernels that are compiled meanwhile.
-PYTHONS = 2 << 20
 # Whether what is computed here is a tile of a plan that does not fit.
 _in_a_tile: ContextVar[bool] = ContextVar("tensorframe_in_a_tile", default=False)
 # What helps whoever has too much.
@@ -43,12 +39,28 @@ def needs_of(plan: Plan) -> tuple[Need, ...]:
     from tensorframe.schedule.peak import growth  # planning is loaded by the first plan
 
     needs = []
+    moved = _moved_from_blocks(plan)
     for device, (nbytes, step) in growth(plan).items():
-        budget = backend_of(device).budget(device) if nbytes >= LIGHT else None
+        able = capabilities(device)
+        if nbytes < LIGHT or able.chunked:  # tasks of blocks are compared when they are known
+            continue
+        budget = backend_of(device).budget(device)
         if budget is not None:
-            beside = PYTHONS if capabilities(device).host_memory else 0
-            needs.append(Need(budget, nbytes + beside, step))
+            beside = PYTHONS if able.host_memory else 0
+            needs.append(Need(budget, nbytes + moved.get(budget, 0) + beside, step))
     return (*needs, *_too_large(plan))
+
+
+def _moved_from_blocks(plan: Plan) -> dict[Budget | None, int]:
+    """Return the bytes of blocks, by memory, that a plan copies elsewhere: they are there until all are joined."""
+    moved: dict[Budget | None, int] = {}
+    for step in plan.steps:
+        if step.kind is StepKind.TRANSFER:
+            slot = plan.slots[step.inputs[0]]
+            if capabilities(slot.device).chunked:
+                budget = backend_of(slot.device).budget(slot.device)
+                moved[budget] = moved.get(budget, 0) + slot.nbytes
+    return moved
 
 
 def _too_large(plan: Plan) -> list[Need]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from math import inf
 
 from tensorframe import config
+from tensorframe.backends.budget import LIGHT
 from tensorframe.backends.host_pool import pool
 from tensorframe.graph.node import Node, ticks
 from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.fitting import LIGHT, refuse_small
+from tensorframe.runtime.fitting import refuse_small
 
 # The part of the room that light evaluations may take before the next look; plans may take another one.
 _PART = 4

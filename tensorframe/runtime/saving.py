@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tensorframe.backends.registry import capabilities
 from tensorframe.files.sink import Sink
 from tensorframe.graph.node import Node, discover
 from tensorframe.rewrite.views import Window
@@ -14,8 +15,8 @@ _LIGHT = 1 << 20
 
 
 def _certainly_fits(roots: Sequence[Node]) -> bool:
-    """Whether there is memory for everything that the results are made of, or it is all there."""
-    if all(root.storage is not None for root in roots):
+    """Whether there is memory for everything that the results are made of, or it is all there, in one piece."""
+    if all(root.storage is not None and not capabilities(root.device).chunked for root in roots):
         return True
     return sum([node.nbytes for node in discover(roots)]) < _LIGHT
 

@@ -10,14 +10,19 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath
 from typing import Any
 
+from tensorframe.backends.budget import NoRoomError
 from tensorframe.backends.provenance import Provenance, known
 from tensorframe.backends.registry import backend_of
 from tensorframe.cells import cell_of
 from tensorframe.graph.device import Device
 from tensorframe.runtime.failures import Recorded, explain
-from tensorframe.runtime.observers import Action
+from tensorframe.runtime.fitting import Blocked, refuse
+from tensorframe.runtime.observers import Action, Need
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import line_of
+
+# Of results in blocks that do not fit, those that are saved need not be there all at once.
+_SAVED = Blocked(with_sink="block by block")
 
 Perform = Callable[[Iterable[Action], list[Any], Plan, Recorded], None]
 
@@ -42,8 +47,11 @@ def perform_and_settle(
                 settled = backend_of(device).settle(device, [slots[slot] for slot in outputs])
             except BaseException as error:  # distinguished in explain, which always raises
                 step = provenance.step_of(str(getattr(error, "key", "")))
-                last = max([i for i, other in enumerate(plan.steps) if other.device is device])
-                explain(error, plan, last if step is None else step, recorded)
+                if step is None:
+                    step = max([i for i, other in enumerate(plan.steps) if other.device is device])
+                if isinstance(error, NoRoomError):
+                    refuse(Need(error.budget, error.need, step), plan, recorded, _SAVED)
+                explain(error, plan, step, recorded)
             for slot, handle in zip(outputs, settled, strict=True):
                 slots[slot] = handle
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from tensorframe.backends.registry import capabilities
+from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.files.ahead import ALIGNED
 from tensorframe.files.windows import picked_bytes
 from tensorframe.graph.device import CPU, Device
@@ -51,8 +51,11 @@ def _most(first: dict[Device, int], other: dict[Device, int]) -> dict[Device, in
 
 
 def home_of(device: Device) -> Device:
-    """Return the device that stands for a device's memory."""
-    return CPU if capabilities(device).host_memory else device
+    """Return the device that stands for a device's memory: tasks in blocks may run in this process."""
+    if capabilities(device).host_memory:
+        return CPU
+    budget = backend_of(device).budget(device)
+    return CPU if budget is not None and budget is backend_of(CPU).budget(CPU) else device
 
 
 def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken | None:

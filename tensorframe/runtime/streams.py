@@ -12,15 +12,17 @@ from time import perf_counter
 from typing import Any
 
 from tensorframe.backends.addresses import addresses_of_threads, share_heaps
+from tensorframe.backends.budget import LIGHT, PYTHONS
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.storage import Storage
 from tensorframe.errors import CancelledError
 from tensorframe.files.sink import Sink, sink_of_each
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
-from tensorframe.runtime.evaluate import plan_of
+from tensorframe.ops.movement import COPY
+from tensorframe.runtime.evaluate import evaluate, plan_of
 from tensorframe.runtime.failures import Recorded
-from tensorframe.runtime.fitting import LIGHT, PYTHONS, Blocked, largest_block, needs_of, refuse
+from tensorframe.runtime.fitting import Blocked, largest_block, needs_of, refuse
 from tensorframe.runtime.observers import Need
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.replay import Replay
@@ -118,15 +120,29 @@ def _blocked(wanted: Sequence[Node], obstacles: Obstacles) -> Blocked:
 
 def stream_into(roots: Sequence[Node], sinks: Sequence[Sink]) -> bool:
     """Write results to sinks tile by tile if they do not fit into memory; return whether that was so, and could be."""
-    request = capture(roots, keep_held=False)
+    wanted = [_on_host(root) for root in roots]
+    request = capture(wanted, keep_held=False)
     if fits_with_files(request, plan_of(request)):
         return False
+    evaluate([root for root in roots if _is_elsewhere(root.device)])
     core, planned = plan_for(request.wanted, in_memory=False)
     if not isinstance(planned, StreamPlan):
         return False
     made = dict(zip(request.wanted, core, strict=True))
-    run_stream(planned, sink_of_each([made[root] for root in roots], sinks))
+    run_stream(planned, sink_of_each([made[root] for root in wanted], sinks))
     return True
+
+
+def _on_host(root: Node) -> Node:
+    """Return a result in blocks as one that is copied from there, as it is when it is saved."""
+    if not capabilities(root.device).chunked:
+        return root
+    return Node(COPY, (root,), (), root.shape, root.dtype, CPU, root.site)
+
+
+def _is_elsewhere(device: Device) -> bool:
+    """Whether results in blocks stay in the memory of others, who compute them once: only copies come tile by tile."""
+    return capabilities(device).chunked and backend_of(device).budget(device) is None
 
 
 def explained(roots: Sequence[Node], plan: Plan) -> str:

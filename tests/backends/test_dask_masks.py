@@ -9,6 +9,9 @@ from tensorframe.backends.registry import backend_of
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
+from tensorframe.backends.dask import within  # noqa: E402
+from tests.backends.dask_room import pool_with  # noqa: E402
+
 LAYOUTS = [
     ((100,), (13,)),
     ((20, 9), (7, 9)),
@@ -114,13 +117,9 @@ def test_a_mask_that_does_not_fit_is_an_error():
         x[tfr.ones(29, dtype=bool, device="dask")]
 
 
-def test_a_block_that_no_machine_has_room_for_is_refused(monkeypatch):
-    from tensorframe.backends import host_memory
-    from tensorframe.backends.dask import room
-
-    _, x = array((1000,), (100,))
+def test_a_block_that_there_is_no_room_for_is_refused(monkeypatch):
+    _, x = array((100_000,), (100_000,))
     mask = (x > 0).compute()
-    monkeypatch.setattr(room, "_ALWAYS", 10)
-    monkeypatch.setattr(host_memory, "available", lambda *_: 300)
-    with pytest.raises(tfr.errors.OutOfMemoryError, match="one task takes"):
+    monkeypatch.setattr(within, "pool", pool_with(100))
+    with pytest.raises(tfr.errors.OutOfMemoryError, match="are needed"):
         x[mask]

@@ -8,9 +8,9 @@ import tensorframe as tfr
 from tests.backends.test_device_rows import DEVICES
 
 MIB = 1 << 20
-HOST = ["cpu", "numpy", "llvm"]
-# the workers of a cluster have limits of their own
-LIMITED = [device for device in DEVICES if not device.startswith("dask")]
+# without a cluster, whose workers have limits of their own, tasks of Dask run in this process
+HOST = ["cpu", "numpy", "llvm", *(["dask"] if "dask" in tfr.backends.available() else [])]
+LIMITED = DEVICES
 
 
 def counted(device):

@@ -123,9 +123,7 @@ def main(device, steps, mebibytes, seed):
     """Print what came of it."""
     place = tfr.Device(device)
     tfr.config.configure(threads=2)
-    # Dask's threads compute in this process
-    budgeted = tfr.Device("cpu") if device == "dask" else place
-    budget = backend_of(budgeted).budget(budgeted)
+    budget = backend_of(place).budget(place)
     on_host = budget.name == "cpu"
     meter = HostMeter() if on_host else PoolMeter(backend_of(place).open_device(place).pool)
     Run(place, meter).run(60, 1)  # kernels are compiled, and libraries loaded, before
@@ -133,7 +131,7 @@ def main(device, steps, mebibytes, seed):
     tfr.memory.trim()
     meter = HostMeter() if on_host else PoolMeter(backend_of(place).open_device(place).pool)
     limit = int(mebibytes) << 20
-    tfr.memory.limit(limit, device=budgeted)
+    tfr.memory.limit(limit, device=place)
     meter.read()
     run = Run(place, meter)
     run.run(int(steps), int(seed))

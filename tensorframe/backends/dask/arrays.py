@@ -17,6 +17,9 @@ from tensorframe.graph.shape import Shape
 Array: TypeAlias = Any  # dask.array.Array
 Chunks: TypeAlias = tuple[tuple[int, ...], ...]
 
+# What a layer's annotation of the bytes of a task's result is called.
+BYTES = "nbytes"
+
 # Keys differ between processes, which share workers, and inside of one.
 _PROCESS = uuid4().hex[:12]
 _numbers = count()
@@ -65,11 +68,17 @@ def block_slices(chunks: Chunks) -> Iterator[tuple[tuple[int, ...], tuple[slice,
 
 
 class Layer:
-    """Tasks that no array shows, such as one that gives several results, with what they depend on."""
+    """Tasks that no array shows, such as one that gives several results, with what they depend on.
 
-    def __init__(self, name: str, tasks: Mapping[Any, Any], sources: Sequence[Any]) -> None:
+    Each gives `nbytes` at most, which is noted where Dask notes the blocks of arrays: see `sizes.py`.
+    """
+
+    def __init__(
+        self, name: str, tasks: Mapping[Any, Any], sources: Sequence[Any], nbytes: int
+    ) -> None:
         self.name = name
         self._graph = HighLevelGraph.from_collections(name, tasks, dependencies=list(sources))
+        self._graph.layers[name].collection_annotations = {BYTES: nbytes}
 
     def __dask_graph__(self) -> HighLevelGraph:
         return self._graph
@@ -108,7 +117,7 @@ def is_ours(array: Array) -> bool:
     """Whether all tasks of an array were made here: then there is nothing in its graph that Dask would make less of."""
     graph = array.dask
     return all(
-        _PROCESS in str(name) or not _has_tasks(layer) for name, layer in graph.layers.items()
+        _PROCESS in str(name) or not has_tasks(layer) for name, layer in graph.layers.items()
     )
 
 
@@ -118,10 +127,10 @@ def is_pending(array: Array) -> bool:
     if len(graph.layers) != 1:
         return True
     (layer,) = graph.layers.values()
-    return _has_tasks(layer)
+    return has_tasks(layer)
 
 
-def _has_tasks(layer: Mapping[Any, Any]) -> bool:
+def has_tasks(layer: Mapping[Any, Any]) -> bool:
     """Whether a layer holds tasks, and not values or futures."""
     if not isinstance(layer, MaterializedLayer):
         return True

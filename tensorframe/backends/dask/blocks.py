@@ -5,7 +5,7 @@ A region is followed backwards with the rules of `schedule/tiles.py`, which say 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -163,6 +163,11 @@ class _Building:
         return self._ops[place - len(given)].dtype
 
 
+def bytes_of(region: Region, value: int) -> int:
+    """Return the bytes of a value of a region."""
+    return prod(region.shape_of(value)) * region.dtype_of(value).itemsize
+
+
 def can_be_cut(region: Region, value: int, axis: int) -> bool:
     """Whether half of a value along an axis is about half of the work: else each block would do much of it again."""
     shape = region.shape_of(value)
@@ -237,6 +242,28 @@ def making(
             waiting += region.ops[value - first].inputs
     inputs = tuple(sorted(takes))
     return region.part(inputs, sorted(made), values), inputs
+
+
+def reading(
+    region: Region, values: Sequence[int], given: Iterable[int]
+) -> tuple[Region, tuple[int, ...], bool]:
+    """Return the part of a region that makes some values, what its inputs are, and whether it is made of blocks.
+
+    What is read in several places is several inputs then: see `read_apart`. The answer is kept.
+    """
+    return _reading(region.key(), tuple(values), tuple(given))
+
+
+@lru_cache(_KEPT)
+def _reading(
+    key: tuple[Any, ...], values: tuple[int, ...], given: tuple[int, ...]
+) -> tuple[Region, tuple[int, ...], bool]:
+    own, takes = making(key[0], values, given)
+    result = own.outputs[0]
+    if needs_of(own, {result: whole(own.shape_of(result))}) is None:
+        return own, takes, False
+    own, sources = read_apart(own, result)
+    return own, tuple([takes[source] for source in sources]), True
 
 
 def read_apart(region: Region, value: int) -> tuple[Region, tuple[int, ...]]:

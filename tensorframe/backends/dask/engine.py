@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends import host_memory
+from tensorframe.backends import host_memory, host_pool
 from tensorframe.backends.base import (
     Backend,
     Capabilities,
@@ -21,6 +21,7 @@ from tensorframe.backends.base import (
     byte_count,
     quiet,
 )
+from tensorframe.backends.budget import Budget
 from tensorframe.backends.dask.settings import Settings
 from tensorframe.backends.selection import show_bytes
 from tensorframe.backends.spans import log
@@ -100,6 +101,7 @@ class DaskBackend(Backend):
         """Return a copy in blocks: here, or in the memory of workers."""
         from tensorframe.backends.dask.arrays import in_blocks
 
+        host_pool.pool.budget.take(array.nbytes)
         copied = np.array(array, copy=True, order="C", subok=False)
         copied.flags.writeable = False
         blocks = in_blocks(copied, self._chunks(copied.shape, copied.dtype))
@@ -148,6 +150,12 @@ class DaskBackend(Backend):
         from tensorframe.backends.dask.bottlenecks import bottleneck
 
         return bottleneck(region, self.settings.chunk)
+
+    def budget(self, device: Device) -> Budget | None:
+        """Return that of the host's memory if tasks run in this process; workers of clusters have limits of theirs."""
+        from tensorframe.backends.dask.running import run_here
+
+        return host_pool.pool.budget if self.settings.client is None and run_here() else None
 
     def settle(self, device: Device, handles: Sequence[Any]) -> list[Any]:
         """Run all tasks that the handles are made by, each once, and return handles of what they gave."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ class ReadCall:
     def __call__(self, starts: Shape, sizes: Shape) -> Any:
         """Return the elements that begin at `starts`."""
         return np.asarray(self.reader.read(Window(starts, sizes, (1,) * len(sizes))))
+
+    def scratch(self, _: Shape, sizes: Shape) -> int:
+        """Return the bytes that it takes beside the block: as many, where elements are converted or unpacked."""
+        return prod(sizes) * self.reader.dtype.itemsize
 
 
 def blocks_of_reader(reader: Reader, limit: int) -> Array:

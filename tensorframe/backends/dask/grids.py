@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil, prod
 from typing import Any, NamedTuple, TypeAlias
@@ -35,6 +36,8 @@ class Axis(NamedTuple):
     spans: dict[tuple[int, int], tuple[Span, ...]]  # by operand and its axis
 
 
+# Regions of which a process keeps how they are cut: those of a few programs at a time.
+_KEPT = 64
 # So many times the bytes that blocks need are read at most, before an operand gets other blocks.
 _WASTE = 3.0
 
@@ -50,12 +53,85 @@ class Grid(NamedTuple):
         return tuple([axis.sizes for axis in self.axes])
 
 
+class Blocks(NamedTuple):
+    """What a grid depends on of an operand: how its axes are cut, and the bytes of an element."""
+
+    chunks: Chunks
+    itemsize: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of its axes."""
+        return tuple(map(sum, self.chunks))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all blocks."""
+        return self.itemsize * prod(self.shape)
+
+    @property
+    def largest(self) -> int:
+        """The bytes of the largest block."""
+        return self.itemsize * prod([max(sizes) for sizes in self.chunks])
+
+
+class Layout(NamedTuple):
+    """How outputs of a region are cut, in blocks of one grid: those at places that are `alike` read the same blocks."""
+
+    grid: Grid
+    alike: tuple[int, ...]
+    rechunked: dict[int, Chunks]
+    """Other blocks of operands, by their numbers, than they have."""
+
+
+def layout_of(region: Region, inputs: Sequence[Any], limit: int) -> Layout:
+    """Return how the outputs of a region, of one shape, are cut by the blocks of its inputs; numbers have none.
+
+    The answer is kept, and is nobody's to change: a program that runs again asks the same.
+    """
+    return _layout_of(region.key(), _blocks(inputs), limit)
+
+
+def grid_of_inputs(region: Region, inputs: Sequence[Any], limit: int) -> Grid:
+    """Return how the output of a region is cut by the blocks that its inputs have; it is kept as layouts are."""
+    return _grid_of(region.key(), _blocks(inputs), limit)
+
+
+def _blocks(inputs: Sequence[Any]) -> tuple[Blocks | None, ...]:
+    return tuple(
+        [
+            Blocks(value.chunks, value.dtype.itemsize) if hasattr(value, "chunks") else None
+            for value in inputs
+        ]
+    )
+
+
+@lru_cache(_KEPT)
+def _grid_of(key: tuple[Any, ...], blocks: tuple[Blocks | None, ...], limit: int) -> Grid:
+    region: Region = key[0]
+    return grid_of(region, region.outputs[0], blocks, limit)
+
+
+@lru_cache(_KEPT)
+def _layout_of(key: tuple[Any, ...], blocks: tuple[Blocks | None, ...], limit: int) -> Layout:
+    region: Region = key[0]
+    grid = grid_of(region, region.outputs[0], blocks, limit)
+    grid, better = in_better_blocks(region, region.outputs[0], grid, blocks)
+    alike, grid = seen_alike(region, grid, better)
+    rechunked = {
+        number: own.chunks
+        for number, own in enumerate(better)
+        if own is not None and own != blocks[number]
+    }
+    return Layout(grid, tuple(alike), rechunked)
+
+
 def bounds_of(sizes: Sequence[int]) -> list[int]:
     """Return where pieces of these sizes begin, and where the last one ends."""
     return [0, *np.cumsum(sizes).tolist()]
 
 
-def grid_of(region: Region, value: int, inputs: Sequence[Any], limit: int) -> Grid:
+def grid_of(region: Region, value: int, inputs: Sequence[Blocks | None], limit: int) -> Grid:
     """Return how a value of a region is cut: as the largest operand that it follows, into blocks that fit.
 
     Axes of which an op needs all stay whole.
@@ -73,13 +149,12 @@ def grid_of(region: Region, value: int, inputs: Sequence[Any], limit: int) -> Gr
     )
 
 
-def _largest_block(inputs: Sequence[Any]) -> int:
-    arrays = [array for array in inputs if hasattr(array, "chunks")]
-    return max([array.dtype.itemsize * prod(array.chunksize) for array in arrays], default=0)
+def _largest_block(inputs: Sequence[Blocks | None]) -> int:
+    return max([own.largest for own in inputs if own is not None], default=0)
 
 
 def _followed(
-    region: Region, value: int, axis: int, inputs: Sequence[Any]
+    region: Region, value: int, axis: int, inputs: Sequence[Blocks | None]
 ) -> tuple[int, ...] | None:
     """Return the pieces that the blocks of the largest operand cut an axis into; None if none is cut along it."""
     size = region.shape_of(value)[axis]
@@ -89,7 +164,7 @@ def _followed(
     best: tuple[int, tuple[int, ...]] | None = None
     for number, block in needed.items():
         array = inputs[number]
-        if number not in other or not hasattr(array, "chunks"):
+        if number not in other or array is None:
             continue
         for place, (begin, _) in enumerate(block):
             begins = other[number][place][0]
@@ -119,7 +194,7 @@ def _within(sizes: list[tuple[int, ...]], free: Sequence[int], room: int) -> lis
 
 
 def _axis(
-    region: Region, value: int, axis: int, sizes: tuple[int, ...], inputs: Sequence[Any]
+    region: Region, value: int, axis: int, sizes: tuple[int, ...], inputs: Sequence[Blocks | None]
 ) -> Axis:
     """Return what each piece of an axis needs of the operands."""
     bounds = bounds_of(sizes)
@@ -128,9 +203,9 @@ def _axis(
         return Axis(sizes, intervals, {})
     windows = _windows(region, value, axis, intervals)
     spans = {
-        (number, place): _spans(inputs[number], place, own)
+        (number, place): _spans(array.chunks[place], own)
         for (number, place), own in windows.items()
-        if hasattr(inputs[number], "chunks")
+        if (array := inputs[number]) is not None
     }
     return Axis(sizes, intervals, spans)
 
@@ -177,9 +252,9 @@ def _shifted(
     return windows
 
 
-def _spans(array: Array, place: int, windows: Sequence[Interval]) -> tuple[Span, ...]:
+def _spans(sizes: Sequence[int], windows: Sequence[Interval]) -> tuple[Span, ...]:
     """Return the blocks along one axis of an operand in which intervals are."""
-    bounds = bounds_of(array.chunks[place])
+    bounds = bounds_of(sizes)
     if len(windows) >= _MANY:
         return _many_spans(bounds, windows)
     spans = []
@@ -200,7 +275,9 @@ def _many_spans(bounds: list[int], windows: Sequence[Interval]) -> tuple[Span, .
     return tuple([Span(*column) for column in zip(*columns, strict=True)])
 
 
-def seen_alike(region: Region, grid: Grid, inputs: Sequence[Any]) -> tuple[list[int], Grid]:
+def seen_alike(
+    region: Region, grid: Grid, inputs: Sequence[Blocks | None]
+) -> tuple[list[int], Grid]:
     """Return which outputs, by their places, need the same blocks of inputs as the first one, and their common grid.
 
     An input that only one of them reads does not tell them apart: `x` and `x.T` are, `x` and `y` are not.
@@ -231,7 +308,9 @@ def seen_alike(region: Region, grid: Grid, inputs: Sequence[Any]) -> tuple[list[
 _SpansByInput: TypeAlias = dict[int, list[dict[int, tuple[Span, ...]]]]
 
 
-def _spans_by_input(region: Region, value: int, grid: Grid, inputs: Sequence[Any]) -> _SpansByInput:
+def _spans_by_input(
+    region: Region, value: int, grid: Grid, inputs: Sequence[Blocks | None]
+) -> _SpansByInput:
     """Return the spans that a value needs of each input that it reads."""
     needs = needs_of(region, {value: whole(region.shape_of(value))})
     assert needs is not None, "the region is made of blocks"
@@ -252,8 +331,8 @@ def everything(array: Array) -> tuple[Span, ...]:
 
 
 def in_better_blocks(
-    region: Region, value: int, grid: Grid, inputs: Sequence[Any]
-) -> tuple[Grid, list[Any]]:
+    region: Region, value: int, grid: Grid, inputs: Sequence[Blocks | None]
+) -> tuple[Grid, list[Blocks | None]]:
     """Return operands in other blocks where those that they have hold much more than blocks of the result need.
 
     To sort columns of an array in blocks of rows, every task would take all of it.
@@ -263,9 +342,10 @@ def in_better_blocks(
     for axis, own in enumerate(grid.axes):
         windows = _windows(region, value, axis, own.intervals) if len(own.sizes) > 1 else {}
         for (number, place), intervals in windows.items():
-            if not hasattr(inputs[number], "chunks"):
+            array = inputs[number]
+            if array is None:
                 continue
-            sizes = inputs[number].chunks[place]
+            sizes = array.chunks[place]
             held = sum(
                 [
                     sum(sizes[span.first : span.first + span.number])
@@ -274,13 +354,16 @@ def in_better_blocks(
             )
             waste[number] *= held / max(sum([high - low for low, high in intervals]), 1)
             inside = sorted({0, *[low for low, high in intervals if high > low]})
-            pieces = np.diff([*inside, inputs[number].shape[place]]).tolist()
+            pieces = np.diff([*inside, array.shape[place]]).tolist()
             wanted.setdefault(number, {})[place] = tuple([piece for piece in pieces if piece])
     worse = [number for number, times in waste.items() if times > _WASTE]
     if not worse:
         return grid, list(inputs)
     arrays = list(inputs)
     for number in worse:
-        arrays[number] = arrays[number].rechunk(wanted[number])
+        array = arrays[number]
+        assert array is not None
+        chunks = [wanted[number].get(place, own) for place, own in enumerate(array.chunks)]
+        arrays[number] = array._replace(chunks=tuple(chunks))
     axes = [_axis(region, value, axis, own.sizes, arrays) for axis, own in enumerate(grid.axes)]
     return Grid(tuple(axes)), arrays

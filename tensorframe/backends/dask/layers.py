@@ -40,7 +40,8 @@ def in_blocks_of(
     dtypes = [region.dtype_of(value) for value in values]
     if len(values) == 1:
         return [array_of(name, tasks, grid.chunks, dtypes[0], arrays)]
-    together = Layer(name, tasks, arrays)
+    most = prod([max(axis.sizes) for axis in grid.axes])
+    together = Layer(name, tasks, arrays, most * sum([dtype.itemsize for dtype in dtypes]))
     return [_taken(together, tasks, place, grid, dtype) for place, dtype in enumerate(dtypes)]
 
 

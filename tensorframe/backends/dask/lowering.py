@@ -19,8 +19,8 @@ from tensorframe.backends.dask.arrays import (
     one_block,
     single,
 )
-from tensorframe.backends.dask.blocks import ancestors, making, needs_of, read_apart
-from tensorframe.backends.dask.grids import grid_of, in_better_blocks, seen_alike
+from tensorframe.backends.dask.blocks import ancestors, reading
+from tensorframe.backends.dask.grids import layout_of
 from tensorframe.backends.dask.groups import groups_in, live
 from tensorframe.backends.dask.layers import in_blocks_of, is_number
 from tensorframe.backends.dask.matrices import decomposed
@@ -35,7 +35,6 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import PART
-from tensorframe.schedule.blocks import whole as everything
 
 # In place of the dtype of a part of a library call, of which not even the shape is known before it is taken.
 OPAQUE = np.dtype(object)
@@ -98,15 +97,13 @@ def _together(
     region: Region, values: Sequence[int], given: dict[int, Any], limit: int
 ) -> list[Array]:
     """Return values of one shape, each block of which is made with those of the others that read the same blocks."""
-    own, takes = making(region, values, tuple(given))
-    result = own.outputs[0]
-    if needs_of(own, {result: everything(own.shape_of(result))}) is None:
-        return whole(own, [given[take] for take in takes])
-    own, sources = read_apart(own, result)
-    arrays = [given[takes[source]] for source in sources]
-    grid = grid_of(own, own.outputs[0], arrays, limit)
-    grid, arrays = in_better_blocks(own, own.outputs[0], grid, arrays)
-    alike, grid = seen_alike(own, grid, arrays)
+    own, takes, has_blocks = reading(region, values, given)
+    arrays = [given[take] for take in takes]
+    if not has_blocks:
+        return whole(own, arrays)
+    grid, alike, rechunked = layout_of(own, arrays, limit)
+    for number, chunks in rechunked.items():
+        arrays[number] = arrays[number].rechunk(chunks)
     if len(alike) == len(values):
         return in_blocks_of(own, own.outputs, grid, arrays)
     others = [place for place in range(len(values)) if place not in alike]
@@ -154,10 +151,21 @@ def whole(region: Region, inputs: Sequence[Any]) -> list[Any]:
         return [
             array_of(name, {key: Task(key, call, *references)}, one_block(shape), dtype, arrays)
         ]
-    together = Layer(name, {name: Task(name, call, *references)}, arrays)
+    together = Layer(
+        name, {name: Task(name, call, *references)}, arrays, _bytes_given(region, made)
+    )
     if parts > 1:
         return [tuple([_taken(together, place, (), OPAQUE) for place in range(parts)])]
     return [_taken(together, place, *kind) for place, kind in enumerate(made)]
+
+
+def _bytes_given(region: Region, made: Sequence[tuple[Shape, DType]]) -> int:
+    """Return the bytes of all that a region gives: of a library call that gives several tensors, of each."""
+    last = region.ops[-1]
+    if last.op.results is not None:
+        shapes = tuple(map(region.shape_of, last.inputs))
+        made = last.op.results(shapes, region.dtype_of(last.inputs[0]), *last.attrs)
+    return sum([prod(shape) * dtype.itemsize for shape, dtype in made])
 
 
 def _taken(together: Layer, place: int, shape: Shape, dtype: DType) -> Array:

@@ -14,12 +14,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tensorframe.backends.dask.blocks import restricted
 from tensorframe.backends.dask.programs import (
     Alike,
     at_the_origin,
     by_one_thread,
     run_alike,
     run_region,
+    scratch,
 )
 from tensorframe.backends.dask.tasks import BlockCall, Memo, owned
 from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of, float64
@@ -34,6 +36,9 @@ from tensorframe.schedule.blocks import Block, extents
 
 # Of what reduces blocks of one size, a process keeps so much.
 _KEPT = 256
+# Bytes of an element of a total at most, and of moments: a total, and a float64.
+_WIDEST = 16
+_MOST_LEFT = _WIDEST + 8
 # of the outputs of a region, those that each reduction leaves
 _Places: TypeAlias = list[tuple[int, ...]]
 
@@ -52,6 +57,11 @@ class Partial:
     op: Op
     dtype: DType
     """Of totals."""
+
+
+def bytes_left(left: Sequence[Partial], elements: int) -> int:
+    """Return the bytes that reductions leave of a block, for each of so many elements of the result, at most."""
+    return elements * sum([_MOST_LEFT if own.op is VAR else 2 * _WIDEST for own in left])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,12 @@ class PartialCall:
                 for left, own in zip(self.left, places, strict=True)
             ]
         )
+
+    def scratch(self, block: Block, spans: Any, *_: Any) -> int:
+        """Return the bytes that it takes beside what is left of a block: what the block is made of is joined."""
+        made = restricted(self.call.region, dict.fromkeys(self.call.values, block))
+        own = _scratch(made.region.key(), self.axes, self.left)
+        return own + self.call.joined(made, spans)
 
     def _finished(self, left: Partial, values: list[Any], block: Block) -> tuple[Any, ...]:
         if left.op is VAR:
@@ -119,6 +135,11 @@ def _alike(
         return None
     region, places = _reduced(made.region, axes, left)
     return places, run_alike(made, region)
+
+
+@lru_cache(_KEPT)
+def _scratch(key: tuple[Any, ...], axes: tuple[int, ...], left: tuple[Partial, ...]) -> int:
+    return scratch(_reduced(key[0], axes, left)[0].key())
 
 
 def _reduced(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.base import Program
-from tensorframe.backends.dask.blocks import Restricted, restricted
+from tensorframe.backends.dask.blocks import Restricted, bytes_of, restricted
 from tensorframe.backends.numpy.blas import one_thread
 from tensorframe.graph.device import CPU
 from tensorframe.graph.op import Kind
@@ -39,6 +39,21 @@ def compiled(key: tuple[Any, ...]) -> Program:
             raise
         # loops that the whole shares are not always those of a block: where it has one element along an axis, say
         return partial(_one_by_one, region)
+
+
+@lru_cache(_KEPT)
+def scratch(key: tuple[Any, ...]) -> int:
+    """Return the bytes that a region with this key takes in a task, beside its inputs and outputs."""
+    from tensorframe.backends.cpu import CpuBackend  # as above
+
+    region: Region = key[0]
+    if not region.ops:
+        return 0
+    between = 0
+    if _has_product(region):  # which runs apart from what its operands are made of
+        values = range(len(region.inputs), len(region.inputs) + len(region.ops))
+        between = sum([bytes_of(region, value) for value in values if value not in region.outputs])
+    return between + CpuBackend().scratch(region, CPU)
 
 
 class Alike(NamedTuple):
@@ -134,8 +149,13 @@ def by_one_thread(alone: bool) -> Iterator[None]:
     if alone and not _is_worker():
         yield
         return
-    with config.override(threads=1), one_thread():
+    with of_one_thread(), one_thread():
         yield
+
+
+def of_one_thread() -> AbstractContextManager[Any]:
+    """Return a context whose kernels have one thread, which costs nothing where they have no more."""
+    return nullcontext() if config.get().threads == 1 else config.override(threads=1)
 
 
 def _is_worker() -> bool:

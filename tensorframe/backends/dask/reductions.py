@@ -10,13 +10,18 @@ from typing import Any
 from dask.task_spec import Task, TaskRef
 
 from tensorframe.backends.dask.arrays import Array, Layer, array_of, new_name
-from tensorframe.backends.dask.blocks import making, needed_along, read_apart
-from tensorframe.backends.dask.grids import Grid, grid_of
+from tensorframe.backends.dask.blocks import making, needed_along, reading
+from tensorframe.backends.dask.grids import Grid, grid_of_inputs
 from tensorframe.backends.dask.groups import Group, Member
 from tensorframe.backends.dask.joins import End, JoinCall, TotalCall
 from tensorframe.backends.dask.layers import blocks_of, call_for, is_number, task_bytes
 from tensorframe.backends.dask.names import layer_name
-from tensorframe.backends.dask.partials import Partial, PartialCall, total_dtype
+from tensorframe.backends.dask.partials import (
+    Partial,
+    PartialCall,
+    bytes_left,
+    total_dtype,
+)
 from tensorframe.backends.dask.tasks import NamedCall
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
@@ -63,13 +68,13 @@ class Operand:
     """The operand of a reduction or scan, in blocks that no array shows: their grid and what makes each."""
 
     def __init__(self, region: Region, source: int, given: Mapping[int, Any], limit: int) -> None:
-        own, takes = making(region, (source,), tuple(given))
-        self.region, sources = read_apart(own, own.outputs[0])
-        self.inputs = [given[takes[source]] for source in sources]
+        self.region, takes, has_blocks = reading(region, (source,), given)
+        assert has_blocks, "the operand of what crosses blocks has some"
+        self.inputs = [given[take] for take in takes]
         (result,) = self.region.outputs
         self.shape = self.region.shape_of(result)
         self.dtype = self.region.dtype_of(result)
-        self.grid: Grid = grid_of(self.region, result, self.inputs, limit)
+        self.grid: Grid = grid_of_inputs(self.region, self.inputs, limit)
         self.call = call_for(self.region, (result,), self.inputs)
         self.arrays = [array for array in self.inputs if not is_number(array)]
 
@@ -78,6 +83,11 @@ class Operand:
         size = task_bytes(self.region, self.region.outputs, self.grid, self.inputs)
         ops = [entry.op.name for entry in self.region.ops[-2:]]
         return layer_name("+".join([*ops, op.name]), size)
+
+    def bytes_left(self, axes: tuple[int, ...], left: Sequence[Partial]) -> int:
+        """Return the bytes that a task leaves of several reductions along axes, at most."""
+        kept = [max(own.sizes) for axis, own in enumerate(self.grid.axes) if axis not in axes]
+        return bytes_left(left, prod(kept))
 
     def partial(self, axes: tuple[int, ...], left: Sequence[Partial], name: str) -> dict[Any, Any]:
         """Return a task for each block, which leaves what several reductions of it need."""
@@ -107,7 +117,7 @@ def reductions(
         )
         keys = [(part, *index) for index in along]
         roots[kept] = _joined_in_groups(keys, tuple(left), f"{name}.join", kept, tasks)
-    below = Layer(part, tasks, operand.arrays)
+    below = Layer(part, tasks, operand.arrays, operand.bytes_left(axes, left))
     return {
         member.gives: _result(
             region, member, left, operand, roots, below, new_name(f"{name}.total"), given

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dask import threaded
+from dask import config, threaded
 from dask.base import get_scheduler, persist
+from dask.callbacks import Callback
 from dask.local import get_sync
+from dask.system import CPU_COUNT
 
 from tensorframe.backends.dask.arrays import array_of, block_keys, is_ours, is_pending
+from tensorframe.backends.dask.local import Graph, Run
+from tensorframe.backends.dask.together import in_one_array, into_one_array
+from tensorframe.backends.dask.windows import joined
+from tensorframe.backends.dask.within import run_within_memory
 
-# Schedulers of this process, which take tasks as they are.
+# Schedulers of this process.
 _HERE = (threaded.get, get_sync)
 
 
@@ -21,7 +27,13 @@ def computed(array: Any, client: Any) -> Any:
         from tensorframe.backends.dask.cluster import gathered
 
         return gathered(client, array)
-    return array.compute(optimize_graph=optimizes([array]), **_options())
+    if not run_here():
+        return array.compute(optimize_graph=optimizes([array]))
+    (there,) = persisted([array], None)
+    graph = there.dask
+    blocks = [getattr(graph[key], "value", graph[key]) for key in block_keys(there)]
+    together = in_one_array(blocks, there.shape)
+    return joined(iter(blocks), there.numblocks) if together is None else together
 
 
 def persisted(handles: Sequence[Any], client: Any) -> list[Any]:
@@ -39,23 +51,46 @@ def persisted(handles: Sequence[Any], client: Any) -> list[Any]:
     return [_replaced(handle, results) for handle in handles]
 
 
-def _kept_here(arrays: Sequence[Any]) -> list[Any]:
-    """Return arrays whose blocks a scheduler of Dask has computed.
+def run_here() -> bool:
+    """Whether tasks run in this process, within its memory, where no client of ours runs them."""
+    return _scheduler() in _HERE
 
-    Tasks of ours go to one of this process directly: `persist` wraps them in expressions, of which it makes tokens, and
-    orders another graph to put its results together, which takes as long as to run a dozen tasks.
+
+def _scheduler() -> Any:
+    """Return what runs tasks without a client of ours: as Dask is set up, threads if it is not."""
+    return get_scheduler() or threaded.get
+
+
+def _kept_here(arrays: Sequence[Any]) -> list[Any]:
+    """Return arrays whose blocks have been computed without a client of ours.
+
+    Tasks of ours run here, where Dask would run them, unless somebody watches its scheduler.
     """
-    run: Any = get_scheduler() or threaded.get
-    if run not in _HERE or optimizes(arrays):
+    run = _scheduler()
+    if run not in _HERE:
         return list(persist(*arrays, optimize_graph=optimizes(arrays), scheduler=run))
-    layers = {name: layer for array in arrays for name, layer in array.dask.layers.items()}
-    tasks = {key: task for layer in layers.values() for key, task in layer.items()}
+    workers = 1 if run is get_sync else config.get("num_workers", None) or CPU_COUNT
+    blocks = run_within_memory(arrays, workers)
+    if blocks is None and optimizes(arrays):
+        return list(persist(*arrays, optimize_graph=True, scheduler=run))
     keys = [list(block_keys(array)) for array in arrays]
-    blocks = run(tasks, keys)
+    if blocks is None:
+        layers = {name: layer for array in arrays for name, layer in array.dask.layers.items()}
+        tasks = {key: task for layer in layers.values() for key, task in layer.items()}
+        with into_one_array(arrays):
+            blocks = (
+                run(tasks, keys) if _is_watched() else Run(Graph(tasks, keys), workers).blocks()
+            )
     return [
         array_of(array.name, dict(zip(own, made, strict=True)), array.chunks, array.dtype)
         for array, own, made in zip(arrays, keys, blocks, strict=True)
     ]
+
+
+def _is_watched() -> bool:
+    """Whether Dask's scheduler has callbacks, threads of the user's own, or values that it is to keep."""
+    chosen = any(config.get(name, None) is not None for name in ("cache", "pool"))
+    return bool(Callback.active) or chosen
 
 
 def optimizes(arrays: Iterable[Any]) -> bool:
@@ -73,9 +108,3 @@ def _replaced(handle: Any, results: dict[int, Any]) -> Any:
     if type(handle) is tuple:
         return tuple([results.get(id(part), part) for part in handle])
     return results.get(id(handle), handle)
-
-
-def _options() -> dict[str, Any]:
-    """Return how tasks run without a client of ours: as Dask is set up, by threads if it is not."""
-    chosen = get_scheduler()
-    return {} if chosen is not None else {"scheduler": "threads"}

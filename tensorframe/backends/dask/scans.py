@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 from dask.task_spec import Task, TaskRef
 
-from tensorframe.backends.dask.arrays import Array, array_of, new_name
+from tensorframe.backends.dask.arrays import Array, Layer, array_of, new_name
 from tensorframe.backends.dask.joins import ufunc_of
 from tensorframe.backends.dask.layers import blocks_of
 from tensorframe.backends.dask.partials import Extended, Partial, alone, total_dtype
@@ -21,7 +22,7 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.reduction import CUMULATIVE_SUM, PROD, SUM
 from tensorframe.quick_dataclasses import dataclass
-from tensorframe.schedule.blocks import Block
+from tensorframe.schedule.blocks import Block, extents
 
 
 def scan(region: Region, value: int, given: Mapping[int, Any], limit: int) -> Array:
@@ -32,21 +33,25 @@ def scan(region: Region, value: int, given: Mapping[int, Any], limit: int) -> Ar
     name = operand.name(entry.op)
     held = total_dtype(entry.op, entry.dtype)
     op = SUM if entry.op is CUMULATIVE_SUM else PROD
-    tasks = operand.partial((axis,), [Partial(op, held)], new_name(f"{name}.part"))
-    part = next(iter(tasks))[0]
+    left = [Partial(op, held)]
+    before = operand.partial((axis,), left, new_name(f"{name}.part"))
+    part = next(iter(before))[0]
     counts = [len(own.sizes) for own in operand.grid.axes]
     for line in product(
         *[range(1 if position == axis else n) for position, n in enumerate(counts)]
     ):
         keys = [(part, *line[:axis], number, *line[axis + 1 :]) for number in range(counts[axis])]
         key = (f"{name}.before", *line)
-        tasks[key] = Task(key, OffsetsCall(op, axis), *map(TaskRef, keys))
+        before[key] = Task(key, OffsetsCall(op, axis), *map(TaskRef, keys))
+    most = counts[axis] * operand.bytes_left((axis,), left)
+    offsets = Layer(part, before, operand.arrays, most)
     call = NamedCall(name, ScanCall(operand.call, entry.op, axis, held, entry.dtype))
+    tasks = {}
     for index, block, spans, references in blocks_of(operand.grid, operand.inputs):
-        before = TaskRef((f"{name}.before", *index[:axis], 0, *index[axis + 1 :]))
+        own = TaskRef((f"{name}.before", *index[:axis], 0, *index[axis + 1 :]))
         key = (name, *index)
-        tasks[key] = Task(key, call, block, spans, index[axis], before, *references)
-    return array_of(name, tasks, operand.grid.chunks, entry.dtype, operand.arrays)
+        tasks[key] = Task(key, call, block, spans, index[axis], own, *references)
+    return array_of(name, tasks, operand.grid.chunks, entry.dtype, [offsets, *operand.arrays])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +94,8 @@ class ScanCall:
                 own = np.take(offsets, [index], self.axis)
                 scanned = ufunc_of(self.op)(own, scanned)
             return owned(np.asarray(scanned).astype(self.dtype, copy=False))
+
+    def scratch(self, block: Block, spans: Any, *_: Any) -> int:
+        """Return the bytes that it takes beside blocks: the scan before it is rounded, and before it goes on."""
+        wide = prod(extents(block)) * self.held.itemsize
+        return 2 * wide + self.call.scratch(block, spans)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from tensorframe import config
 from tensorframe.backends import host_pool
-from tensorframe.backends.dask.blocks import Restricted, restricted
+from tensorframe.backends.dask.blocks import Restricted, bytes_of, restricted
 from tensorframe.backends.dask.grids import Span
 from tensorframe.backends.dask.pieces import pieces
 from tensorframe.backends.dask.programs import (
@@ -22,7 +22,9 @@ from tensorframe.backends.dask.programs import (
     by_one_thread,
     compiled,
     elementwise,
+    of_one_thread,
     run_region,
+    scratch,
 )
 from tensorframe.backends.dask.windows import joined, shown, windows
 from tensorframe.backends.numpy.creation import generate
@@ -36,6 +38,25 @@ class Memo(dict[Any, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Memo, ()
+
+
+class Target:
+    """The array that the blocks of a result are parts of, where all tasks run in the process that made it."""
+
+    __slots__ = ("array",)
+
+    def __init__(self) -> None:
+        self.array: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Target, ()
+
+    def part(self, block: Block) -> Any:
+        """Return where a block of whole lines belongs; None where it has memory of its own."""
+        if self.array is None:
+            return None
+        ((low, high), *_) = block
+        return self.array[low:high]
 
 
 def without_loops(region: Region) -> Region:
@@ -78,6 +99,15 @@ class WholeCall:
             results = [owned(result) for result in made]
         return results[0] if len(results) == 1 else tuple(results)
 
+    def scratch(self, *_: Any) -> int:
+        """Return the bytes that it takes beside blocks: inputs of several are joined."""
+        own = [
+            bytes_of(self.region, number)
+            for number, grid in enumerate(self.grids)
+            if grid is not None and prod(grid) > 1
+        ]
+        return scratch(self.region.key()) + sum(own)
+
 
 def owned(result: Any) -> Any:
     """Return a result as a block: an array that keeps no larger one alive, or a tuple of such."""
@@ -102,6 +132,8 @@ class BlockCall:
     """Of which values of the region a block is made."""
     numbers: dict[int, Any]
     memo: Memo = field(default_factory=Memo, compare=False, repr=False)
+    target: Target = field(default_factory=Target, compare=False, repr=False)
+    """Of the one value, if it is set."""
 
     def __call__(self, block: Block, spans: tuple[tuple[Span, ...], ...], *parts: Any) -> Any:
         """Return a block of the value, or a tuple of one of each."""
@@ -109,40 +141,74 @@ class BlockCall:
         if sizes not in self.memo:
             self.memo[sizes] = elementwise(self.region.key(), self.values, sizes)
         known: Alike | None = self.memo[sizes]
+        target = self.target.part(block)
         if known is not None:
-            outputs = self.moved(known, block, spans, parts)
+            outputs = self.moved(known, block, spans, parts, target)
         else:
             with by_one_thread(alone=False):
-                outputs = self._run(block, spans, parts)
+                outputs = self._run(block, spans, parts, target)
+        if target is not None:
+            if outputs[0] is not target:
+                target[...] = outputs[0]
+            return target
         results = [owned(result) for result in outputs]
         return results[0] if len(results) == 1 else tuple(results)
 
+    def scratch(self, block: Block, spans: tuple[tuple[Span, ...], ...], *_: Any) -> int:
+        """Return the bytes that a block takes beside those of operands and results: what lies in several is joined."""
+        made = restricted(self.region, dict.fromkeys(self.values, block))
+        return scratch(made.region.key()) + self.joined(made, spans)
+
+    def joined(self, made: Restricted, spans: tuple[tuple[Span, ...], ...]) -> int:
+        """Return the bytes of what is joined of several blocks of operands."""
+        several = [
+            number
+            for number, own in self._by_number(spans).items()
+            if prod([span.number for span in own]) > 1
+        ]
+        return sum(
+            [
+                prod(extents(own)) * self.region.dtype_of(number).itemsize
+                for number, own in made.inputs
+                if number in several
+            ]
+        )
+
     def moved(
-        self, known: Alike, block: Block, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any]
+        self,
+        known: Alike,
+        block: Block,
+        spans: tuple[tuple[Span, ...], ...],
+        parts: Sequence[Any],
+        target: Any = None,
     ) -> Sequence[Any]:
         """Return what a program makes of a block which is known to be made as one at the origin is."""
         inputs = self._shown(self._moved(known.inputs, block), spans, parts)
-        with config.override(threads=1), np.errstate(all="ignore"):
-            return known.program(inputs, (None,) * known.outputs)
+        with of_one_thread(), np.errstate(all="ignore"):
+            return known.program(inputs, (target,) * known.outputs)
 
     def _run(
-        self, block: Block, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any]
+        self, block: Block, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any], target: Any
     ) -> list[Any]:
         """Return what a block is made of: as a whole or, in pieces, what reads one block of each operand there."""
         cut = pieces(self.region, self.values[0], block, self._by_number(spans), parts)
         if len(cut) == 1:
-            return run_region(*self.prepared(block, spans, parts))
+            buffers = None if target is None else [target]
+            return run_region(*self.prepared(block, spans, parts), buffers)
         results = [
-            host_pool.empty(extents(block), self.region.dtype_of(value)) for value in self.values
+            host_pool.empty(extents(block), self.region.dtype_of(value))
+            if target is None
+            else target
+            for value in self.values
         ]
         ((first, _), *_) = block
         for piece in cut:
             ((low, high), *_) = piece
-            targets = [result[low - first : high - first] for result in results]
-            made = run_region(*self.prepared(piece, spans, parts), targets)
-            for own, target in zip(made, targets, strict=True):
-                if own is not target:
-                    target[...] = own
+            lines = [result[low - first : high - first] for result in results]
+            made = run_region(*self.prepared(piece, spans, parts), lines)
+            for own, there in zip(made, lines, strict=True):
+                if own is not there:
+                    there[...] = own
         return results
 
     def _moved(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import islice, product
+from itertools import accumulate, islice, pairwise, product
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from tensorframe.backends import host_pool
 from tensorframe.backends.dask.grids import Span
 from tensorframe.graph.shape import Shape
 from tensorframe.schedule.blocks import Block, hull
@@ -68,10 +67,17 @@ def joined(blocks: Iterator[Any], grid: Sequence[int]) -> Any:
     """Return the array that blocks in C order are of."""
     if not grid or all(count == 1 for count in grid):
         return next(blocks)
-    count = grid[0]
-    inner = grid[1:]
-    parts = [joined(blocks, inner) if inner else next(blocks) for _ in range(count)]
-    return parts[0] if count == 1 else np.concatenate(parts, axis=-len(grid))
+    given = list(islice(blocks, prod(grid)))
+    axes = []
+    for axis, count in enumerate(grid):
+        step = prod(grid[axis + 1 :])
+        sizes = [block.shape[axis] for block in given[: count * step : step]]
+        axes.append(list(pairwise(accumulate(sizes, initial=0))))
+    shape = tuple([ends[-1][1] for ends in axes])
+    result = host_pool.empty(shape, given[0].dtype)
+    for block, intervals in zip(given, product(*axes), strict=True):
+        result[tuple([slice(low, high) for low, high in intervals])] = block
+    return result
 
 
 def shown(array: Any, origin: tuple[int, ...], block: Block) -> Any:

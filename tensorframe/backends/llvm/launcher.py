@@ -94,13 +94,13 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
     for index, (value, layout) in enumerate(zip(region.outputs, built.layouts, strict=True)):
         new = output_maker(region.shape_of(value), region.dtype_of(value), layout)
         names[f"new{index}"], names[f"made{index}"] = new, new().strides
-        if any(launch.general for launch in built.launches):  # it reads the inputs a second time
-            lines.append(f"y{index} = new{index}()")
-            continue
         lines.append(f"y{index} = buffers[{index}]")
-        lines.append(
-            f"if y{index} is None or y{index}.strides != made{index}: y{index} = new{index}()"
-        )
+        unfit = f"y{index} is None or y{index}.strides != made{index}"
+        if any(launch.general for launch in built.launches):  # it reads the inputs a second time
+            names["shares"] = np.may_share_memory
+            arrays = [number for number, (shape, _) in enumerate(region.inputs) if shape != ()]
+            unfit += "".join([f" or shares(y{index}, x{number})" for number in arrays])
+        lines.append(f"if {unfit}: y{index} = new{index}()")
     for index, (dtype, size, first) in enumerate(built.partials):
         if _is_lent(dtype, size):
             lines.append(f"p{index} = spare({size * dtype.itemsize})")
