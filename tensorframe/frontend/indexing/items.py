@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.backends.host_pool import pool
 from tensorframe.dtypes import BOOL, FORMAT, INTEGER, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
@@ -176,6 +175,8 @@ def _selected(array: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> np.nda
     elements, holds = array.ravel(), mask.ravel()
     if size <= _BLOCK:
         return elements.compress(holds)  # type: ignore[no-any-return]
+    from tensorframe.backends.host_pool import pool  # loaded by the first plan
+
     selected: np.ndarray[Any, Any] = pool.empty((count,), array.dtype)
     end = 0
     for block in range(0, size, _BLOCK):
