@@ -71,14 +71,13 @@ class CudaBackend(KernelBackend):
 
     def call(self, region: Region, device: Device) -> Program:
         """Return a library's function, or kernels of ours."""
-        from tensorframe.backends.cuda.libraries import LibraryProgram, has_call
+        from tensorframe.backends.cuda.libraries import LibraryProgram, is_called
 
         op = region.ops[0]
-        operands = [region.dtype_of(source) for source in op.inputs]
         # no library multiplies factors of several dtypes
         of_kernels = op.op is MATMUL and (bool(op.attrs) or is_dot(region, 0))
         by_kernels = len(region.ops) > 1 or of_kernels or self._selects(region, device)
-        if by_kernels or not has_call(op.op, operands):
+        if by_kernels or not is_called(region):
             return super().call(region, device)
         return LibraryProgram(region, self._queue(device), self.open_device(device).pool)
 

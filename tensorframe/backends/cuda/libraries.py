@@ -10,7 +10,7 @@ import cupy
 import cupyx
 import numpy as np
 
-from tensorframe.backends.cuda import sorting
+from tensorframe.backends.cuda import sorting, sparse
 from tensorframe.backends.cuda.arrays import allocator, from_cupy, to_cupy
 from tensorframe.backends.cuda.error_translation import translated_errors
 from tensorframe.backends.cuda.queue import CudaQueue
@@ -34,6 +34,7 @@ from tensorframe.graph.region import Region
 from tensorframe.ops import fourier, linalg
 from tensorframe.ops import sorting as orders
 from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.sparse import SPARSE_MATMUL
 from tensorframe.quick_dataclasses import dataclass
 
 Array = Any
@@ -125,6 +126,7 @@ CALLS: Mapping[Op, Call] = {
     linalg.QR: Call(_qr, _PRECISE),
     linalg.SVD: Call(_svd, _PRECISE),
     linalg.SVDVALS: Call(_svdvals, _PRECISE),
+    SPARSE_MATMUL: Call(sparse.product, _PRECISE, operands=4),
 }
 
 
@@ -132,6 +134,14 @@ def has_call(op: Op, operands: Sequence[DType]) -> bool:
     """Whether a library computes an op on operands of these dtypes."""
     call = CALLS.get(op)
     return call is not None and call.operands == len(operands) and call.dtypes.issuperset(operands)
+
+
+def is_called(region: Region) -> bool:
+    """Whether a library computes the call of a region, as its operands are."""
+    op = region.ops[0]
+    if op.op is SPARSE_MATMUL:
+        return sparse.takes(region)
+    return has_call(op.op, [region.dtype_of(source) for source in op.inputs])
 
 
 class LibraryProgram:
