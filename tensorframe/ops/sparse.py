@@ -5,8 +5,7 @@ stack, from `indptr[r]` on to before `indptr[r + 1]`, each in the column that `i
 elements in one place add up. The transposed product serves compressed columns, which are the rows of the transpose.
 
 Who records a product may have checked the integers: then `checked` says that all of them are in order and within
-bounds, and kernels follow them as they are. Any others are checked each time. Pointers of a checked matrix may be
-followed by lists of its elements for each of several ranges of columns, see `TRANSPOSED_SPARSE_MATMUL`.
+bounds, and kernels follow them as they are. Any others are checked each time.
 """
 
 from __future__ import annotations
@@ -51,15 +50,16 @@ def _product(shapes: tuple[Shape, ...], _checked: bool) -> Shape:
     return _with_rows(x, rows)
 
 
-def _transposed(shapes: tuple[Shape, ...], columns: int, ranges: int, checked: bool) -> Shape:
-    data, indices, (pointers,), x = shapes
+def _transposed(shapes: tuple[Shape, ...], columns: int, _ordered: bool, _checked: bool) -> Shape:
+    data, indices, indptr, x = shapes
     stack, rows, _ = as_stack(x)
-    if ranges and not (checked and stack == 1):
-        raise ShapeError(f"transposed_sparse_matmul: {ranges} ranges are those of one checked matrix")
-    if ranges > 1:
-        pointers -= 2 * (ranges + 1) + 3 * indices[0]
-    _check("transposed_sparse_matmul", stack * rows, (pointers,), data, indices)
+    _check("transposed_sparse_matmul", stack * rows, indptr, data, indices)
     return _with_rows(x, columns)
+
+
+def _arranged(shapes: tuple[Shape, ...], _transposed: bool) -> Shape:
+    places, x = shapes[3], shapes[-1]
+    return _with_rows(x, places[0])
 
 
 def _sampled(shapes: tuple[Shape, ...], _checked: bool) -> Shape:
@@ -75,11 +75,6 @@ def _numbers(_shapes: tuple[Shape, ...], count: int) -> Shape:
     return (count,)
 
 
-def _of_rows(indptr: Term, x: Term, ranges: int) -> Term:
-    """Return the row pointers alone, without the lists of ranges of columns."""
-    return indptr.sliced((0,), (rows_of(x.shape) + 1,), (1,)) if ranges > 1 else indptr
-
-
 # --- gradients: each is one of the same three products
 
 
@@ -92,22 +87,42 @@ def _of_sparse_matmul(
         None,
         None,
         lambda: call(
-            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(rows_of(x.shape), 0, checked)
+            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(rows_of(x.shape), False, checked)
         ),
     )
 
 
 def _of_transposed_sparse_matmul(
-    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, _columns: int, ranges: int, checked: bool
+    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, _columns: int, _ordered: bool, checked: bool
 ) -> Sequence[Any]:
     """Rule of transposed sparse matrices times dense ones."""
-    indptr = _of_rows(indptr, x, ranges)
     return (
         lambda: call("sampled_matmul", conjugate(x), ct, indices, indptr, attrs=(checked,)),
         None,
         None,
         lambda: call("sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(checked,)),
     )
+
+
+def _of_arranged_sparse_matmul(
+    ct: Term,
+    out: Term,
+    _data: Term,
+    _indices: Term,
+    _indptr: Term,
+    _places: Term,
+    data: Term,
+    indices: Term,
+    indptr: Term,
+    x: Term,
+    transposed: bool,
+) -> Sequence[Any]:
+    """Rule of products with arranged rows: that of the matrix they were made of."""
+    if transposed:
+        rule = _of_transposed_sparse_matmul(ct, out, data, indices, indptr, x, 0, True, True)
+    else:
+        rule = _of_sparse_matmul(ct, out, data, indices, indptr, x, True)
+    return (*[None] * 4, *rule)
 
 
 def _of_sampled_matmul(
@@ -117,7 +132,7 @@ def _of_sampled_matmul(
     return (
         lambda: call("sparse_matmul", ct, indices, indptr, conjugate(y), attrs=(checked,)),
         lambda: call(
-            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(rows_of(y.shape), 0, checked)
+            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(rows_of(y.shape), False, checked)
         ),
         None,
         None,
@@ -125,10 +140,9 @@ def _of_sampled_matmul(
 
 
 def _transposed_product(
-    data: Term, indices: Term, indptr: Term, x: Term, columns: int, ranges: int, _checked: bool
+    data: Term, indices: Term, indptr: Term, x: Term, columns: int, _ordered: bool, _checked: bool
 ) -> Term:
     """Return the rows of `x`, each multiplied by the elements of its sparse row, added up by columns."""
-    indptr = _of_rows(indptr, x, ranges)
     stack, rows, width = as_stack(x.shape)
     count = data.shape[0]
     numbers = call("row_numbers", indptr, attrs=(count,))
@@ -143,6 +157,15 @@ def _transposed_product(
     return total.reshaped(_with_rows(x.shape, columns))
 
 
+def _arranged_product(
+    data: Term, indices: Term, indptr: Term, places: Term, *others: Any
+) -> Term:
+    """Return the product of arranged rows, in the order of the matrix."""
+    *_, x, _transposed = others
+    product = call("sparse_matmul", data, indices, indptr, x, attrs=(True,))
+    return call("gather", product, places, attrs=((0,), 0))
+
+
 # --- rows
 
 
@@ -155,11 +178,13 @@ def _row(name: str, arity: int, doc: str, **facts: Any) -> Op:
 # (stack, columns, width), a matrix or a vector.
 SPARSE_MATMUL = _row("sparse_matmul", 4, "Sparse matrices times dense ones.", shape=_product, attributes=("checked",), vjp=_of_sparse_matmul)
 # The same, of a dense factor (stack, rows, width), which the transposes multiply; `columns` is how many rows these have.
-# Where there are `ranges` of columns, that is, of rows of the result, products are added to each of these in the order of
-# rows. Of several, which threads share, pointers say more, one after the other: where the list of each range begins and
-# with which column the range does, both with where the last one ends; then of the elements in all lists, which are in
-# order of rows, the numbers, the rows and the columns.
-TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns", "ranges", "checked"), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
+# Where it is `ordered`, products are added to each element of the result in the order of rows, as `SPARSE_MATMUL` of the
+# other format's rows adds them while these are short.
+TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns", "ordered", "checked"), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
+# Operands: the elements, columns and pointers of a matrix whose rows were put in another order, and where each row of the
+# result is among them; then the matrix itself, checked, of which this, or where it says `transposed`, the transpose, is
+# another form; and a vector. Gradients are those of the matrix: what was prepared of its elements passes none on to them.
+ARRANGED_SPARSE_MATMUL = _row("arranged_sparse_matmul", 8, "A sparse matrix whose rows were put in order times a vector.", shape=_arranged, attributes=("transposed",), expand=_arranged_product, vjp=_of_arranged_sparse_matmul)
 # Operands: dense factors (stack, rows, width) and (stack, columns, width), of equally many axes, and columns and row pointers of the elements.
 SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matrix and a transposed one that sparse matrices store.", shape=_sampled, attributes=("checked",), vjp=_of_sampled_matmul)
 
@@ -167,4 +192,4 @@ SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matr
 # Operand: row pointers.
 ROW_NUMBERS = _row("row_numbers", 1, "The row of each of so many stored elements.", accepts=INTEGER, shape=_numbers, attributes=("count",), vjp=NONE)
 
-SPARSE = frozenset({SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL, SAMPLED_MATMUL, ROW_NUMBERS})
+SPARSE = frozenset({SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL, ARRANGED_SPARSE_MATMUL, SAMPLED_MATMUL, ROW_NUMBERS})

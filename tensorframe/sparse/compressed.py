@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,9 +10,9 @@ import numpy as np
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape
-from tensorframe.graph.tracing import current
 from tensorframe.ops.sparse import ROW_NUMBERS
 from tensorframe.sparse import products, structure
+from tensorframe.sparse.arrangement import Arranged, Arrangement
 from tensorframe.sparse.operators import Elementwise
 from tensorframe.sparse.reductions import Reducible
 from tensorframe.sparse.selection import Selectable
@@ -81,28 +79,17 @@ class Compressed(Elementwise, Reducible, Selectable, SparseTensor):
 
         return self._made_of_integers("turned", turned)
 
-    def _in_ranges(self) -> tuple[Tensor, int]:
-        """Return pointers, and how many ranges threads share a transposed product with a vector by.
+    def _arranged(self, *, across: bool) -> Arranged | None:
+        """Return the lines, or what runs across them, as rows that products with a vector are soonest made of.
 
-        Lists of several ranges follow the pointers, see `ops/sparse.py`. To make them takes as long as some twenty
-        products, so a matrix has them from its twentieth on, and at once in what is recorded to be run again, where
-        the integers lie on the host. Until then one thread goes through it, with the same bits.
+        None where those of the matrix as it is are as good, or it has not multiplied vectors often enough.
         """
-        if len(self.shape) > 2 or not structure.is_on_host(self.indices, self.indptr):
-            return self.indptr, 0
-        ranges = structure.range_count(self.line_length, self.nnz, self.dtype.itemsize)
-        if ranges < 2 or not self._is_used_often():
-            return self.indptr, min(ranges, 1)
-
-        def in_ranges() -> Tensor:
-            return structure.like(self._lines().in_ranges(ranges), self.indptr)
-
-        return self._made_of_integers(f"{ranges} ranges", in_ranges), ranges
-
-    def _is_used_often(self) -> bool:
-        """Count a product, and return whether there were so many that what they gain is worth preparing."""
-        products: Iterator[int] = self._made_of_integers("products", count)
-        return next(products) >= structure.PATIENCE or current.get() is not None
+        if not (self._is_checked and structure.is_on_host(self.indices, self.indptr)):
+            return None
+        arrangement = self._made_of_integers(
+            "across" if across else "along", lambda: Arrangement(across=across)
+        )
+        return arrangement.of(self)
 
     def _in_lines_across(self) -> tuple[Tensor, Tensor, Tensor, Shape]:
         order, indices, indptr = self._turned()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import BOOL, NARROW, NUMERIC, promote, wide_of
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import converted, expanded, filled, permuted, reshaped, weakly
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.sparse import SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL
+from tensorframe.ops.sparse import ARRANGED_SPARSE_MATMUL, SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL
+from tensorframe.sparse.arrangement import is_worthwhile
 
 if TYPE_CHECKING:
     from tensorframe.sparse.compressed import Compressed
@@ -86,15 +89,23 @@ def _product(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -
 
 def _recorded(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -> Tensor:
     """Return the product of elements that are there."""
-    checked = matrix._is_checked
+    rows = matrix.line_length if transposed else matrix.line_count
+    of_vector = len(matrix.shape) == 2 and prod(x.shape[1:]) == 1
+    ordered = of_vector and is_worthwhile(rows, matrix.nnz)
+    operands, checked = (data, matrix.indices, matrix.indptr, x), matrix._is_checked
+    if ordered and data is matrix.data and _is_compiled(data.device):
+        arranged = matrix._arranged(across=transposed)
+        if arranged is not None:
+            return call(ARRANGED_SPARSE_MATMUL, *arranged, *operands, attrs=(transposed,))
     if transposed:
-        pointers, ranges = matrix.indptr, 0
-        if checked and prod(x.shape[1:]) == 1:
-            pointers, ranges = matrix._in_ranges()
-        operands = (data, matrix.indices, pointers, x)
-        attrs = (matrix.line_length, ranges, checked)
-        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=attrs)
-    return call(SPARSE_MATMUL, data, matrix.indices, matrix.indptr, x, attrs=(checked,))
+        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=(rows, ordered, checked))
+    return call(SPARSE_MATMUL, *operands, attrs=(checked,))
+
+
+def _is_compiled(device: Device) -> bool:
+    """Whether kernels of the host add up products, in the order of elements."""
+    able = capabilities(device)
+    return able.compiles and able.host_memory
 
 
 def _beside(matrix: Compressed, other: Any) -> Tensor:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.dtypes import int32, int64
 from tensorframe.errors import ArgumentError, TracingError
 from tensorframe.frontend.conversion.convert import asarray
@@ -27,15 +25,6 @@ from tensorframe.ops.indexing import GATHER, SCATTER_ADD
 
 Array = np.ndarray[Any, Any]
 
-# Threads share a transposed product by places, instead of having a result each, from so many elements on, where a
-# result has more bytes than stay in a core's cache beside the rest, and few elements are added to each of its own: else
-# to clear results and add them up costs less than to go through lists.
-_LARGE, _CACHE, _MOST = 1 << 17, 3 << 17, 16
-# Products of a matrix before it has such lists.
-PATIENCE = 20
-# Ranges at most: of more, each would take one element of each cache line that all have to read.
-_RANGES = 4
-
 
 class Lines(NamedTuple):
     """The integers of compressed lines of `length` elements, as arrays of the host."""
@@ -50,11 +39,13 @@ class Lines(NamedTuple):
 
     def turned(self, stack: int) -> tuple[Array, Array, Array]:
         """Return the order of the elements in lines across these, and the integers of those lines, in a stack."""
-        lines = (len(self.indptr) - 1) // max(stack, 1)
-        matrix, own = np.divmod(self.numbers(), max(lines, 1))
-        across = matrix * self.length + self.indices
-        order = np.argsort(across, kind="stable")
-        return order, own[order], pointers(across[order], stack * self.length)
+        own, across, count = self.numbers(), self.indices, stack * self.length
+        if stack != 1:
+            matrix, own = np.divmod(own, max((len(self.indptr) - 1) // max(stack, 1), 1))
+            across = matrix * self.length + across
+        order = stable_order(across, count)
+        begins = np.cumsum(np.bincount(across, minlength=count))
+        return order, own[order], np.concatenate([[0], begins])
 
     def is_canonical(self) -> bool:
         """Whether each line has its elements in order, and none twice."""
@@ -62,24 +53,6 @@ class Lines(NamedTuple):
         begins = self.indptr[1:-1]
         rises[begins[(begins > 0) & (begins < len(self.indices))] - 1] = True
         return bool(rises.all())
-
-    def in_ranges(self, count: int) -> Array:
-        """Return the pointers, and after them lists of the elements in so many ranges of places, see `ops/sparse.py`.
-
-        About as many elements lie in each range.
-        """
-        # with an element more for each place, so that empty ones are shared out too
-        before = np.cumsum(np.bincount(self.indices, minlength=self.length) + 1)
-        bounds = np.searchsorted(before, before[-1] * np.arange(1, count) / count)
-        firsts = np.array([0, *bounds, self.length])
-        lists = [
-            np.flatnonzero((self.indices >= first) & (self.indices < stop))
-            for first, stop in pairwise(firsts)
-        ]
-        begins = np.cumsum([0, *map(len, lists)])
-        order = np.concatenate(lists)
-        parts = (begins, firsts, order, self.numbers()[order], self.indices[order])
-        return np.concatenate((self.indptr, *parts))
 
     def merged(self) -> tuple[Array, Array, Array]:
         """Return the place of each element among those in order that are left, and the integers of these."""
@@ -89,11 +62,13 @@ class Lines(NamedTuple):
         return places, indices, pointers(lines, len(self.indptr) - 1)
 
 
-def range_count(length: int, count: int, itemsize: int) -> int:
-    """Return how many ranges threads share a vector by, made of so many elements; 0 where each has one of its own."""
-    if length * itemsize <= _CACHE or not _LARGE <= count <= _MOST * length:
-        return 0
-    return min(thread_count(), core_count(), _RANGES, length)
+def stable_order(keys: Array, bound: int) -> Array:
+    """Return the order of integers below a bound, equal ones as they come: a radix sort, whose passes are NumPy's."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    for shift in range(16, max(bound - 1, 0).bit_length(), 16):
+        digits = (keys >> shift).astype(np.uint16)[order]
+        order = order[np.argsort(digits, kind="stable")]
+    return order
 
 
 def is_on_host(*integers: Tensor) -> bool:

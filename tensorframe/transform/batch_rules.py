@@ -42,6 +42,7 @@ from tensorframe.ops.quantization import (
 from tensorframe.ops.random import DRAW, RANDOM_WORD
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED, SELECT
 from tensorframe.ops.sparse import (
+    ARRANGED_SPARSE_MATMUL,
     ROW_NUMBERS,
     SAMPLED_MATMUL,
     SPARSE_MATMUL,
@@ -130,9 +131,12 @@ def _of_rows(call: Call) -> Value:
     return call.apply(call.op, call.batch.of(x), *matrix, attrs=call.attrs)
 
 
-@_for_ops(SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL)
+@_for_ops(SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL, ARRANGED_SPARSE_MATMUL)
 def _of_columns(call: Call) -> Value:
     """Dense factors of many examples beside each other are one factor of as many columns."""
+    attrs = call.attrs
+    if call.op is TRANSPOSED_SPARSE_MATMUL:  # threads share columns that are in no order
+        attrs = (attrs[0], False, attrs[2])
     *matrix, x = call.inputs
     if any(operand in call.batch for operand in matrix):
         return call.one_by_one()
@@ -140,7 +144,7 @@ def _of_columns(call: Call) -> Value:
     axis = max(rank - 1, 1)  # behind that of the rows
     *outer, width = x.shape if rank > 1 else (*x.shape, 1)
     columns = call.reshaped(call.moved(call.batch.of(x), 0, axis), (*outer, size * width))
-    made = call.apply(call.op, *matrix, columns, attrs=call.attrs)
+    made = call.apply(call.op, *matrix, columns, attrs=attrs)
     split = (*made.shape[:-1], size, width)[: rank + 1]
     return call.moved(call.reshaped(made, split), axis, 0)
 

@@ -75,47 +75,15 @@ def test_products(cuts, build, shape, checked):
 def test_transposed_products(cuts, shape, checked):
     x = np.arange(np.prod(shape), dtype=float).reshape(shape) + 1
     result, wrong = run(
-        build_pieces, TRANSPOSED_SPARSE_MATMUL, (3, 0, checked), DATA, INDICES, INDPTR, x
+        build_pieces, TRANSPOSED_SPARSE_MATMUL, (3, False, checked), DATA, INDICES, INDPTR, x
     )
     np.testing.assert_array_equal(result, DENSE.T @ x)
     assert not wrong
 
 
-# ranges of columns from none, 1, 1 and 2 on: where lists and ranges begin, and elements, rows and columns of all lists
-RANGES = (
-    [0, 2, 2, 4, 6],
-    [0, 1, 1, 2, 3],
-    [1, 4, 3, 5, 0, 2],
-    [0, 2, 2, 3, 0, 0],
-    [0, 0, 1, 1, 2, 2],
-)
-
-
-@pytest.mark.parametrize("shape", [(4,), (4, 1), (4, 2), (4, 17)])
-@pytest.mark.parametrize("dtype", [float, complex])
-def test_transposed_products_of_ranges_of_columns(shape, dtype):
-    """Each call adds up the rows of the result that are in its ranges, from lists."""
-    x = np.arange(np.prod(shape), dtype=dtype).reshape(shape) * (1 + 2j if dtype is complex else 1)
-    pointers = np.concatenate((INDPTR, *RANGES)).astype(np.int32)
-    operands = (DATA.astype(dtype), INDICES, pointers, x)
-    result, wrong = run(build_pieces, TRANSPOSED_SPARSE_MATMUL, (3, 4, True), *operands)
-    np.testing.assert_array_equal(result, DENSE.T @ x)
-    assert not wrong
-
-
-def test_one_range_has_one_result():
-    (launch,) = of_a_million_elements(TRANSPOSED_SPARSE_MATMUL, 10_000, ranges=1)
+def test_products_in_the_order_of_rows_have_one_result():
+    (launch,) = of_a_million_elements(TRANSPOSED_SPARSE_MATMUL, 10_000, ordered=True)
     assert launch.total == 1
-
-
-def test_ranges_are_shared_out_evenly():
-    dtypes = [np.dtype(own) for own in ("f4", "i4", "i4", "f4")]
-    shapes = [(900,), (900,), (31 + 2 * 5 + 3 * 900,), (30,)]
-    made = RegionOp(TRANSPOSED_SPARSE_MATMUL, (70, 4, True), (0, 1, 2, 3), (70,), dtypes[0])
-    region = Region(tuple(zip(shapes, dtypes, strict=True)), (made,), (4,))
-    built = build_pieces(region, [(1,)] * 4)
-    (launch,) = built.launches
-    assert (launch.total, launch.even, built.partials, built.selects) == (4, True, (), False)
 
 
 @whether_checked
@@ -156,12 +124,12 @@ def test_wrong_indices_are_marked_and_not_followed(cuts, build, indices, indptr)
     for x in (np.ones(3), np.ones((3, 2))):
         assert run(build, SPARSE_MATMUL, (False,), *arrays, x)[1]
     if build is build_pieces:
-        assert run(build, TRANSPOSED_SPARSE_MATMUL, (3, 0, False), *arrays, np.ones(4))[1]
+        assert run(build, TRANSPOSED_SPARSE_MATMUL, (3, False, False), *arrays, np.ones(4))[1]
 
 
-def of_a_million_elements(op, rows, ranges=0):
+def of_a_million_elements(op, rows, *, ordered=False):
     """The launches of a product of a square matrix with a million elements and a vector."""
-    attrs = (rows, ranges, True) if op is TRANSPOSED_SPARSE_MATMUL else (True,)
+    attrs = (rows, ordered, True) if op is TRANSPOSED_SPARSE_MATMUL else (True,)
     shapes = [(1_000_000,), (1_000_000,), (rows + 1,), (rows,)]
     dtypes = [np.dtype(own) for own in ("f4", "i4", "i4", "f4")]
     operation = RegionOp(op, attrs, (0, 1, 2, 3), (rows,), dtypes[0])
@@ -205,7 +173,7 @@ def test_unrolled_loops_over_elements(monkeypatch, length, long, checked):
     np.add.at(dense, (np.arange(4).repeat(lengths), indices), data)
     for op, attrs, x, expected in (
         (SPARSE_MATMUL, (checked,), np.arange(9.0), dense @ np.arange(9.0)),
-        (TRANSPOSED_SPARSE_MATMUL, (9, 0, checked), np.arange(4.0), dense.T @ np.arange(4.0)),
+        (TRANSPOSED_SPARSE_MATMUL, (9, False, checked), np.arange(4.0), dense.T @ np.arange(4.0)),
     ):
         result, wrong = run(build_pieces, op, attrs, data, indices, indptr, x)
         np.testing.assert_array_equal(result, expected)
@@ -224,7 +192,7 @@ def test_columns_of_transposed_products_are_added_once(width):
     x = np.arange(4.0 * width).reshape(4, width) + 1
     for checked in (True, False):
         result, wrong = run(
-            build_pieces, TRANSPOSED_SPARSE_MATMUL, (3, 0, checked), DATA, INDICES, INDPTR, x
+            build_pieces, TRANSPOSED_SPARSE_MATMUL, (3, False, checked), DATA, INDICES, INDPTR, x
         )
         np.testing.assert_array_equal(result, DENSE.T @ x)
         assert not wrong

@@ -20,7 +20,6 @@ from tensorframe.backends.llvm.launcher import (
 )
 from tensorframe.backends.llvm.lowering import print_kernel
 from tensorframe.backends.llvm.target import target
-from tensorframe.backends.llvm.workers import even_share
 from tensorframe.dtypes import bool_
 from tensorframe.graph.region import Region
 from tensorframe.kernel.nest.assemble import Built, Launch
@@ -71,7 +70,7 @@ def _call(launch: Launch, arrays: dict[str, Array]) -> NativeCall:
     return NativeCall(
         function.address,
         launch.total,
-        even_share(launch.total) if launch.even else launch.grain,
+        launch.grain,
         varying,
         fixed_numbers(launch),
         (function, *owned),

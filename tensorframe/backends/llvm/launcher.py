@@ -19,7 +19,7 @@ from tensorframe.backends.llvm.functions import kernel_function
 from tensorframe.backends.llvm.load import KernelFunction
 from tensorframe.backends.llvm.lowering import print_kernel
 from tensorframe.backends.llvm.target import target
-from tensorframe.backends.llvm.workers import even_share, run_ranges
+from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
@@ -49,7 +49,6 @@ def launcher(
     names: dict[str, Any] = {
         "slot": array_slot(),
         "run_ranges": run_ranges,
-        "even_share": even_share,
         "other": other,
         "fallback": fallback,
         "flag": partial(np.zeros, 1, bool),
@@ -138,8 +137,7 @@ def _launched(index: int, launch: Launch, names: dict[str, Any]) -> list[str]:
         names[f"call{index}"] = function.call
         return [f"call{index}(0, {launch.total}, {varying})"]
     names[f"function{index}"] = function
-    grain = f"even_share({launch.total})" if launch.even else launch.grain
-    return [f"run_ranges(function{index}, {launch.total}, {grain}, {varying})"]
+    return [f"run_ranges(function{index}, {launch.total}, {launch.grain}, {varying})"]
 
 
 class Choice:

@@ -86,11 +86,6 @@ def run_ranges(function: Function, total: int, grain: int, varying: bytes, fixed
             count *= 2
 
 
-def even_share(total: int) -> int:
-    """Return how many iterations each thread gets where it gets as many as the others, in one chunk."""
-    return -(-total // min(thread_count(), core_count(), total))
-
-
 class PreparedCalls:
     """Calls one after the other, without the interpreter between them; see `run_calls` in `native.py`.
 

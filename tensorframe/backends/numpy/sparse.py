@@ -46,12 +46,10 @@ def sparse_matmul(data: Array, indices: Array, indptr: Array, x: Array, checked:
 
 @spells("transposed_sparse_matmul")
 def transposed_sparse_matmul(
-    data: Array, indices: Array, indptr: Array, x: Array, columns: int, ranges: int, checked: bool
+    data: Array, indices: Array, indptr: Array, x: Array, columns: int, ordered: bool, checked: bool
 ) -> Array:
     """Multiply, and add the products to the rows of the result that columns name, in order."""
-    stack, rows, width = as_stack(x.shape)
-    if ranges > 1:
-        indptr = indptr[: rows + 1]  # lists follow, which are for threads
+    stack, _, width = as_stack(x.shape)
     places = _places(indices, indptr, len(data), stack, columns, checked)
     flat = x.reshape((-1, width))
     result = np.zeros((stack * columns, width), data.dtype)

@@ -1,9 +1,8 @@
 """Products with sparse matrices in compressed rows, for threads that run ranges of a loop.
 
 Rows come in pieces (`sparse_pieces.py`). A row is one thread's, and its products are added up in order, so bits do not
-depend on threads. Where transposes multiply, a row is added to any part of the result, or threads go through lists of
-what belongs to rows of it that are their own (`sparse_ranges.py`). Dense factors of several columns are multiplied a
-block of columns at a time (`sparse_columns.py`).
+depend on threads. Where transposes multiply, a row is added to any part of the result. Dense factors of several columns
+are multiplied a block of columns at a time (`sparse_columns.py`).
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from tensorframe.dtypes import COMPLEX, FLOAT
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
-from tensorframe.graph.shape import Shape, strides_of
+from tensorframe.graph.shape import strides_of
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.sparse_columns import in_blocks, in_separate_blocks
 from tensorframe.kernel.forms.sparse_entries import side_by_side
 from tensorframe.kernel.forms.sparse_pieces import COLUMN, ROW, Pieces
-from tensorframe.kernel.forms.sparse_ranges import Ranges
 from tensorframe.kernel.forms.sparse_rows import ENTRY, Statements, Value
 from tensorframe.kernel.forms.sparse_sums import (
     added,
@@ -48,8 +46,6 @@ def build_sparse(region: Region, strides: Sequence[Strides]) -> Built:
         (*[2 * step for step in own[:-1]], 1) if dtype in COMPLEX else own
         for own, (_, dtype) in zip(strides, region.inputs, strict=True)
     ]
-    if op.op is TRANSPOSED_SPARSE_MATMUL and op.attrs[1] > 1:
-        return Built((Ranges(region, real).launch(),), (), _in_order(op.shape))
     pieces = Pieces(region, real)
     launches = pieces.launches(_ROWS[op.op](pieces))
     partials = (
@@ -57,12 +53,7 @@ def build_sparse(region: Region, strides: Sequence[Strides]) -> Built:
         if pieces.results > 1
         else ()
     )
-    return Built(launches, partials, _in_order(op.shape))
-
-
-def _in_order(shape: Shape) -> tuple[tuple[int, ...]]:
-    """Return the layout of one output in C order."""
-    return (tuple(range(len(shape))),)
+    return Built(launches, partials, (tuple(range(len(op.shape))),))
 
 
 def scratch_bytes(region: Region) -> int:

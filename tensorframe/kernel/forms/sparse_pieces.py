@@ -69,8 +69,8 @@ class Pieces:
         if op.op is TRANSPOSED_SPARSE_MATMUL:
             products = rows.entry_count * width
             most = min(products // (_REUSED * max(size_of(region), 1)), products // _PIECE)
-            _, ranges, _ = op.attrs  # one range has one result
-            self.results = max(1, min(most, _RESULTS)) if not ranges else 1
+            _, ordered, _ = op.attrs
+            self.results = 1 if ordered else max(1, min(most, _RESULTS))
             piece = -(-work // self.results)
         # so that no addition waits for the one before
         self.side_by_side = width == 1 and rows.entry_count >= _LONG * rows.row_count

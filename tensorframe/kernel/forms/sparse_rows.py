@@ -90,8 +90,6 @@ class SparseRows:
         self._indptr = self.operand(pointers)
         self.checked = False
         self.row_count = region.shape_of(pointers)[0] - 1
-        if op.op is TRANSPOSED_SPARSE_MATMUL:  # lists may follow the pointers
-            self.row_count = prod(as_stack(region.shape_of(op.inputs[3]))[:2])
         count = op.attrs[0] if op.op is ROW_NUMBERS else region.shape_of(entries[0])[0]
         self.entry_count = count
         self.rows, self.entries = (

@@ -24,8 +24,7 @@ class Launch:
     """One kernel, the numbers of its `sizes`, and how often and in which shares its outermost loop runs.
 
     `general` makes the kernel that runs instead where `kernel` sets its flag, see `kernel/nest/passes/rare.py`: it has
-    the same operands, and is seldom needed. Where shares are to be `even` each thread gets one, of as many iterations:
-    each call has costs of its own, and bits do not depend on how many iterations one has.
+    the same operands, and is seldom needed.
     """
 
     kernel: ir.Kernel
@@ -33,7 +32,6 @@ class Launch:
     total: int
     grain: int
     general: Callable[[], ir.Kernel] | None = None
-    even: bool = False
 
 
 class Table(NamedTuple):

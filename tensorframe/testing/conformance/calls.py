@@ -232,7 +232,8 @@ CALLS: dict[str, Call] = {
     "copy": lambda x, _: x.to_device("cpu"),
 }
 # the host draws what NumPy's generators have, and reads files, which are data like any other then; aliases are no ops
-# that any device sees
+# that any device sees, nor are products that only the host has arranged rows for
 WITHOUT = frozenset(
     {"draw", "file", "alias", "stop_gradient", "custom_call", "custom_part", "distinct", "depends"}
+    | {"arranged_sparse_matmul"}
 )

@@ -1,0 +1,106 @@
+"""Rows of a matrix by how many elements they have, for products with vectors that come again and again.
+
+A processor foresees how often a loop runs where it ran as often for the row before. In short rows of all lengths it
+foresees hardly any end, and waits for each as long as ten elements take. So a large matrix of short rows that
+multiplies vectors often gets another form, in which rows of one length follow each other. They are put in order in
+windows of some hundred rows, so that they stay near those that read the same elements of vectors, and results are put
+back where they belong. Compressed columns are turned into rows, which threads share as well. A row has its elements in
+the order in which products without this form add them: bits do not tell which of both a result comes from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.node import Node
+from tensorframe.graph.tracing import current
+from tensorframe.sparse import structure
+from tensorframe.sparse.structure import Array
+
+if TYPE_CHECKING:
+    from tensorframe.sparse.compressed import Compressed
+
+# the order of the elements, and as of `Arranged`
+_Integers = tuple[Tensor, Tensor, Tensor, Tensor]
+
+# Elements of a matrix, and those of a row on average, from which on and up to which rows are arranged, and columns
+# added up in the order that arranged rows have. Kernels add up longer rows in several accumulators.
+_LARGE, _SHORT = 1 << 17, 16
+# Products of the same elements before they have another form. To make it takes the time that some fifty save, and who
+# multiplies twenty vectors is mostly a solver that goes on.
+PATIENCE = 20
+# Rows that are put in order together.
+_WINDOW = 256
+
+
+def is_worthwhile(rows: int, count: int) -> bool:
+    """Whether a matrix of so many rows and elements is large, and its rows are short."""
+    return _LARGE <= count < _SHORT * rows
+
+
+class Arranged(NamedTuple):
+    """A matrix whose rows of one length follow each other, and where each row of the result is."""
+
+    data: Tensor
+    indices: Tensor
+    indptr: Tensor
+    places: Tensor
+
+
+class Arrangement:
+    """How the elements of a matrix lie in arranged rows, which are its lines or run across them."""
+
+    def __init__(self, *, across: bool) -> None:
+        self._across = across
+        self._is_in_order = False  # as it is
+        self._integers: _Integers | None = None
+        self._products: WeakKeyDictionary[Node, int] = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[Node, Arranged] = WeakKeyDictionary()
+
+    def of(self, matrix: Compressed) -> Arranged | None:
+        """Count a product, and return the arranged rows once its elements, which are computed, have had enough."""
+        node = matrix.data.node
+        made = self._made.get(node)
+        if made is not None or node.storage is None or self._is_in_order:
+            return made
+        products = self._products[node] = self._products.get(node, 0) + 1
+        # what is recorded to be run again is worth it at once
+        if products <= PATIENCE and current.get() is None:
+            return None
+        self._integers = self._integers or self._arranged(matrix)
+        if self._integers is None:
+            self._is_in_order = True
+            return None
+        order, *integers = self._integers
+        made = self._made[node] = Arranged(structure.taken(matrix.data, order).compute(), *integers)
+        return made
+
+    def _arranged(self, matrix: Compressed) -> _Integers | None:
+        """Return the integers; None where most rows are as long as the one before without them."""
+        lines, count = matrix._lines(), matrix.nnz
+        if self._across:
+            order, indices, indptr = lines.turned(1)
+        else:
+            order, indices, indptr = np.arange(count), lines.indices, lines.indptr
+        lengths = np.diff(indptr)
+        if not self._across and 2 * np.count_nonzero(np.diff(lengths)) < len(lengths):
+            return None
+        rows = by_length(lengths)
+        begins = np.concatenate([[0], np.cumsum(lengths[rows])])
+        moved = np.repeat(indptr[rows] - begins[:-1], lengths[rows]) + np.arange(count)
+        places = np.empty_like(rows)
+        places[rows] = np.arange(len(rows))
+        arrays = (order[moved], indices[moved], begins, places)
+        made = [structure.like(array, matrix.indices) for array in arrays]
+        return made[0], made[1], made[2], made[3]
+
+
+def by_length(lengths: Array) -> Array:
+    """Return the order of rows by length in each window of them; equal ones stay in theirs."""
+    longest = int(lengths.max(initial=0)) + 1
+    windows = np.arange(len(lengths)) // _WINDOW
+    return structure.stable_order(windows * longest + lengths, len(lengths) * longest)
