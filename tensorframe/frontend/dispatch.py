@@ -25,6 +25,7 @@ from tensorframe.graph.record import constant, record, record_map, shared_cast
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import CONSTANT, DATA
+from tensorframe.ops.elementwise import POW, SQUARE
 from tensorframe.ops.movement import COPY
 from tensorframe.schedule.place import choose_device
 from tensorframe.site import Site, is_ours, recording_site
@@ -74,6 +75,8 @@ def recorded(
 
 
 PYTHON_NUMBERS: frozenset[type] = frozenset({bool, int, float, complex, TracedNumber})
+
+_REAL_NUMBERS: frozenset[type] = frozenset({int, float})
 
 # what is an operand as it is, or as soon as the dtypes beside it are known
 _IN_SHORT: frozenset[type] = frozenset({Tensor, *PYTHON_NUMBERS})
@@ -155,6 +158,8 @@ def recorder_of_two(
     convert = otherwise or partial(_general, op)
     result_of = op.uniform.get
     is_any_precision = op.precision is None
+    # x ** 2 is square(x), as in NumPy: a plan would make it that, and small tensors are to have the same bits
+    square = recorder_of_one(SQUARE) if op is POW else None
 
     def record_two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
         if options or out is not None:
@@ -167,6 +172,8 @@ def recorder_of_two(
                 if type(x2) is Tensor:
                     right = x2.node
                 elif type(x2) in PYTHON_NUMBERS:
+                    if square is not None and _is_squared(left, x2):
+                        return square(x1)
                     right = weak_constant(x2, left.dtype, left.device)
                 else:
                     return convert(x1, x2)
@@ -218,6 +225,16 @@ def recorder_of_two(
         return handle
 
     return record_two
+
+
+def _is_squared(node: Node, exponent: Any) -> bool:
+    """Whether to the power of a number means to be multiplied by itself, in the node's dtype."""
+    return (
+        type(exponent) in _REAL_NUMBERS
+        and exponent == 2
+        and node.dtype in SQUARE.accepts
+        and autocast_dtype.get() is None
+    )
 
 
 # dtypes that promotion is all there is to, of tensors and of numbers beside them

@@ -104,6 +104,22 @@ def test_what_loops_are_full_of_is_recorded_in_few_calls():
         assert python_calls(function) <= most
 
 
+@pytest.mark.parametrize(
+    ("dtype", "exponent"),
+    [("float32", 2), ("float32", 2.0), ("float64", 2), ("complex64", 2.0), ("int16", 2)],
+)
+def test_a_square_has_the_same_bits_alone_in_small_graphs_and_in_plans(dtype, exponent):
+    values = np.random.default_rng(7).normal(size=4000) * 100
+    x = tfr.asarray(values.astype(dtype))
+    alone = x**exponent
+    for square in (alone, tfr.pow(x, exponent)):
+        assert square.node.op.name == "square"
+    with tfr.config.override(small_nodes=0):
+        planned = (x**exponent).numpy()
+    assert alone.numpy().tobytes() == planned.tobytes()
+    assert (tfr.asarray([True, False]) ** 2).tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 1.0])
 @pytest.mark.parametrize("size", [1000, 30_000, 1_000_001])
 def test_a_mask_selects_what_numpys_does_in_memory_of_the_pool_if_that_is_much(size, share):
