@@ -91,8 +91,8 @@ def remembered_of(
             if len(values) == 1 and type(values[0]) is Tensor and len(options) < 2:
                 node = values[0].node
                 short = (node.shape, node.dtype, node.device.number, default_float())
-                for name, value in options.items():
-                    short = (*short, name, value) if type(value) is int else None
+                for name, value in options.items():  # one at most
+                    short = (*(short or ()), name, value) if type(value) is int else None
                 same = known_of_one.get(short) if short is not None else None
                 if (
                     same is not None

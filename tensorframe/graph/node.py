@@ -86,6 +86,8 @@ class Node:
         "storage",
     )
 
+    converted: Any
+
     def __init__(
         self,
         op: Op,

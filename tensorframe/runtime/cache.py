@@ -31,10 +31,12 @@ class PlanCache:
         # of the options seen last: to compare all of them takes longer than to find a plan
         self._latest: tuple[Options | None, Entries] = (None, {})
         # calls, and ufuncs that run a node at once (runtime/ready.py)
-        self._calls: dict[Options, tuple[dict[Key, Call], dict[Key, Any]]] = {}
+        self._calls: dict[Options, tuple[dict[Key, Call], dict[Key, Any], dict[Key, Any]]] = {}
         # of the options seen last, which those who compute one node after the other compare themselves
         self.latest_calls: tuple[Options | None, dict[Key, Call]] = (None, {})
         self.ready: tuple[Options | None, dict[Key, Any]] = (None, {})
+        # guards of graphs, by the lines that evaluate them (runtime/recognition.py)
+        self._latest_lines: tuple[Options | None, dict[Key, Any]] = (None, {})
         # whether memory is short, so that nothing runs before it was looked at: see runtime/light.py
         self.is_short = False
         # bytes of the largest result of a call without a plan
@@ -69,12 +71,21 @@ class PlanCache:
         latest, calls = self.latest_calls
         if latest is not options:
             with self._lock:
-                calls, ready = self._calls.setdefault(options, ({}, {}))
+                calls, ready, lines = self._calls.setdefault(options, ({}, {}, {}))
                 if self.is_short:
                     return calls
                 self.latest_calls = (options, calls)
                 self.ready = (options, ready)
+                self._latest_lines = (options, lines)
         return calls
+
+    def lines(self, options: Options) -> dict[Key, Any]:
+        """Return what is known of the lines that evaluate graphs under these options: see runtime/recognition.py."""
+        latest, lines = self._latest_lines
+        if latest is not options:
+            self.calls(options)
+            _, lines = self._latest_lines
+        return lines
 
     def close_shortcuts(self) -> None:
         """Have everybody who computes a node ask for `calls` before, until memory is not short any more."""
@@ -103,6 +114,7 @@ class PlanCache:
         self._calls.clear()
         self.latest_calls = (None, {})
         self.ready = (None, {})
+        self._latest_lines = (None, {})
 
     def _under(self, options: Options) -> Entries:
         """Return the plans made under these options."""

@@ -34,6 +34,7 @@ from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.ready import run_ready
+from tensorframe.runtime.recognition import run_recognized
 from tensorframe.runtime.reuse import chosen
 from tensorframe.runtime.single import handle_of, run_single
 from tensorframe.runtime.small import run_small
@@ -66,8 +67,9 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         admit_small(pending[0])
     early.begin(pending[-1].serial)
     options = config.get()
-    if len(pending) == 1 and single is not None and run_few(pending[0], options):
-        return
+    if len(pending) == 1 and single is not None:
+        if run_recognized(pending[0], options, alone) or run_few(pending[0], options):
+            return
     planned = evaluate if stamps is None else partial(_evaluated_before, stamps)
     if single is not None and run_small(pending, options, alone=alone, planned=planned):
         if stamps is not None:

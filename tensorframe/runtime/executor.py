@@ -24,7 +24,6 @@ from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime import events
 from tensorframe.runtime.failures import Recorded, explain
 from tensorframe.runtime.fitting import admit, fits, needs_of
-from tensorframe.runtime.foresight import foresee_all
 from tensorframe.runtime.observers import (
     Action,
     Actions,
@@ -109,6 +108,8 @@ def _observed(
     try:
         if runner.is_new:
             runner.is_new = False
+            from tensorframe.runtime.foresight import foresee_all  # loaded by the first plan
+
             foresee_all([program for _, program, *_ in runner.actions], plan, slots)
         if runner.chunked:
             from tensorframe.runtime.settling import perform_and_settle

@@ -17,7 +17,7 @@ from tensorframe.runtime.single import run_single
 from tensorframe.runtime.small import functions_of
 
 # Nodes up to which this takes less time than a graph of them.
-_MOST = 4
+MOST = 4
 # Sources whose elements follow from their attributes: they are computed like any other node.
 _GENERATED = frozenset({ARANGE, FULL})
 
@@ -36,7 +36,7 @@ def run_few(root: Node, options: Options) -> bool:
         for source in inputs:
             if source.storage is not None or source.op is CONSTANT or source in nodes:
                 continue
-            if len(nodes) == _MOST or prod(source.shape) > limit:
+            if len(nodes) == MOST or prod(source.shape) > limit:
                 return False
             if not source.inputs and source.op not in _GENERATED:
                 return False

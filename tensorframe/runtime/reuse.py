@@ -102,7 +102,7 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
         return _NOTHING
     outlook = plan.outlook if plan is not None else None
     if outlook is None:
-        outlook = _outlook_of(request, plan)
+        outlook = outlook_of(request, plan)
     order = request.order
     held = referenced(order, outlook.uses)
     if not held:
@@ -157,7 +157,7 @@ def _spent(request: Capture, outlook: Outlook, held: frozenset[int]) -> dict[int
     return spent
 
 
-def _outlook_of(request: Capture, plan: Plan | None) -> Outlook:
+def outlook_of(request: Capture, plan: Plan | None) -> Outlook:
     """Return the outlook of a request: kept by its plan, or here where it has none."""
     known = _outlooks.get(request.key)
     if known is None:

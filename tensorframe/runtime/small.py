@@ -33,9 +33,9 @@ from tensorframe.runtime.collector import paused
 from tensorframe.runtime.leaves import leaf_handle, numbers, stored
 
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
-_FEW = 8
+FEW = 8
 # Nodes whose values may all be there at once: to free each when it is used last takes a tenth of a graph's time.
-_KEPT = 32
+KEPT = 32
 # Small nodes for each result of large ones from which these get a plan of their own: below, all is one.
 _MANY = 16
 # How many casts are kept while a graph runs: of what a loop casts in each round there is little.
@@ -113,8 +113,8 @@ def run_graph(roots: Sequence[Node], graph: SmallGraph, alone: Alone = _never) -
     try:
         # what was costly is needed again by a gradient that is being recorded, even if nobody refers to it
         count = len(order)
-        kept = _costly(order) if count <= _FEW or needing_nodes else _referenced(order, uses)
-        if count <= _KEPT:
+        kept = _costly(order) if count <= FEW or needing_nodes else _referenced(order, uses)
+        if count <= KEPT:
             _run(order, values, functions, alone, None)
         else:
             tell_if_large(order)

@@ -12,6 +12,7 @@ import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.cpu import choice
 from tensorframe.errors import TracingError
+from tensorframe.runtime import recognition
 from tensorframe.runtime.cache import PLANS
 from tests.bits.programs import Leaves, Program
 
@@ -19,6 +20,8 @@ Bits = list[bytes]
 
 # graphs of every size get a plan, as large ones do
 PLANNED = {"small_size": 0, "small_nodes": 0}
+# graphs of every size run op by op, as small ones do
+SMALL = {"small_size": 1 << 40, "small_nodes": 10_000}
 
 
 def evaluated(results: list[tfr.Tensor]) -> Bits:
@@ -45,6 +48,22 @@ def _tenth(program: Program, leaves: Leaves) -> Bits:
     for _ in range(8):
         tfr.compute(*program.run(leaves, []))
     return evaluated(program.run(leaves, []))
+
+
+def _recognized(**options: Any) -> Callable[[Program, Leaves], Bits]:
+    """Return a run in which lines are recognised after their second evaluation, not their 64th."""
+
+    def run(program: Program, leaves: Leaves) -> Bits:
+        before, recognition.RUNS = recognition.RUNS, 2
+        try:
+            with config.override(**options):
+                for _ in range(3):
+                    results = [one.numpy().tobytes() for one in program.run(leaves, [])]
+        finally:
+            recognition.RUNS = before
+        return results
+
+    return run
 
 
 def _held(program: Program, leaves: Leaves) -> Bits:
@@ -76,7 +95,7 @@ def _one_by_one(program: Program, leaves: Leaves) -> Bits:
 
 def _op_by_op(program: Program, leaves: Leaves) -> Bits:
     """As graphs of a few small tensors are: no plan is made where none has to be."""
-    with config.override(small_size=1 << 40, small_nodes=10_000):
+    with config.override(**SMALL):
         return evaluated(program.run(leaves, []))
 
 
@@ -106,6 +125,7 @@ def _jitted(program: Program, leaves: Leaves) -> Bits | None:
 # what depends on neither the program nor its values: point 1 of the contract
 SAME_PROGRAM: dict[str, Callable[[Program, Leaves], Bits | None]] = {
     "tenth time": _tenth,
+    "recognised": _recognized(),
     "kernels at once": _beginning(-1),
     "NumPy where it may": _beginning(1 << 60),
     "1 thread": _with(threads=1),
@@ -119,6 +139,7 @@ ANOTHER_WAY: dict[str, Callable[[Program, Leaves], Bits | None]] = {
     "computed before": _computed_before,
     "one by one": _one_by_one,
     "op by op": _op_by_op,
+    "op by op, recognised": _recognized(**SMALL),
     "another layout": _turned,
     "jit": _jitted,
 }
