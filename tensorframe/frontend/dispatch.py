@@ -159,7 +159,7 @@ def recorder_of_two(
     result_of = op.uniform.get
     is_any_precision = op.precision is None
     # x ** 2 is square(x), as in NumPy: a plan would make it that, and small tensors are to have the same bits
-    square = recorder_of_one(SQUARE) if op is POW else None
+    is_power = op is POW
 
     def record_two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
         if options or out is not None:
@@ -172,8 +172,8 @@ def recorder_of_two(
                 if type(x2) is Tensor:
                     right = x2.node
                 elif type(x2) in PYTHON_NUMBERS:
-                    if square is not None and _is_squared(left, x2):
-                        return square(x1)
+                    if is_power and _is_squared(left, x2):
+                        return recorded(SQUARE, (left,), (), left.shape, left.dtype, left.device)
                     right = weak_constant(x2, left.dtype, left.device)
                 else:
                     return convert(x1, x2)

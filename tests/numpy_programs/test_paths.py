@@ -10,6 +10,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.graph.node import discover
 from tensorframe.runtime.events import Moment, listen
+from tensorframe.site import line_of
 
 
 def test_a_mask_selects_at_once_what_is_in_host_memory():
@@ -114,6 +115,7 @@ def test_a_square_has_the_same_bits_alone_in_small_graphs_and_in_plans(dtype, ex
     alone = x**exponent
     for square in (alone, tfr.pow(x, exponent)):
         assert square.node.op.name == "square"
+        assert line_of(square.node.site)[0] == __file__
     with tfr.config.override(small_nodes=0):
         planned = (x**exponent).numpy()
     assert alone.numpy().tobytes() == planned.tobytes()
