@@ -160,8 +160,11 @@ class TransferError(DeviceError):
 class OutOfMemoryError(TensorFrameError, MemoryError):
     """A device could not allocate the memory that a step needs.
 
-    The message lists the tensors that hold memory and what would help. It is a MemoryError too.
+    The message lists the tensors that hold memory and what would help. It is a MemoryError too. `outgrown` says that a
+    tensor is larger than the buffers of its device, however much memory is free.
     """
+
+    outgrown: bool = False
 
 
 class KernelError(TensorFrameError, RuntimeError):

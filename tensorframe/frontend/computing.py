@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tensorframe.backends.registry import named_device
+from tensorframe.errors import OutOfMemoryError
 from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, attribute, waiting
 from tensorframe.graph.device import Device
+from tensorframe.ops.movement import COPY
 from tensorframe.runtime.evaluate import evaluate
 
 
@@ -23,11 +25,17 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
         tensors[0].compute(wait=wait)
         return tensors
     nodes = nodes_of("compute", tensors)
-    if wait:
-        evaluate(nodes)
-        waiting().wait_for(nodes)
-    else:
-        waiting().hand_over(nodes)
+    try:
+        if wait:
+            evaluate(nodes)
+            waiting().wait_for(nodes)
+        else:
+            waiting().hand_over(nodes)
+    except OutOfMemoryError as error:
+        if not error.outgrown:
+            raise
+        for tensor in tensors:  # each as it can be: the host has those that no buffer has
+            tensor.compute(wait=wait)
     return tensors
 
 
@@ -50,8 +58,16 @@ def synchronize(device: str | Device | None = None) -> None:
 
 @attribute
 def is_computed(self: Tensor) -> bool:
-    """Whether the elements are there, or on their way: reading them will compute nothing."""
-    return self.node.storage is not None
+    """Whether the elements are there, or on their way: reading them will compute nothing.
+
+    The host has those of a tensor that is larger than a buffer of its device.
+    """
+    node = self.node
+    if node.storage is not None or node.op is not COPY:
+        return node.storage is not None
+    from tensorframe.runtime.outgrown import is_held_by_host
+
+    return is_held_by_host(node)
 
 
 @attribute
@@ -61,7 +77,7 @@ def is_ready(self: Tensor) -> bool:
     Where the device has failed it is True as well: reading raises the error. Returns at once.
     """
     ready: bool = waiting().is_ready(self.node)
-    return ready
+    return ready or (self.node.storage is None and self.is_computed)
 
 
 @attribute

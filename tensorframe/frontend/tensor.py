@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from tensorframe.dtypes import DType
-from tensorframe.errors import DTypeError
+from tensorframe.errors import DTypeError, OutOfMemoryError
 from tensorframe.frontend.methods import TensorMethods
 from tensorframe.graph.device import Device
 from tensorframe.graph.mapping import mapping
@@ -85,15 +85,20 @@ class Tensor(TensorMethods):
         True
         """
         node = self.node
-        if not wait:
-            waiting().hand_over((node,))
-            return self
-        if node.storage is None:
-            if not node.attrs and run_ready(node):
+        try:
+            if not wait:
+                waiting().hand_over((node,))
                 return self
-            single = run_single(node)  # which most are: `evaluate` written out
-            if not single:
-                evaluate((node,), single=single)
+            if node.storage is None:
+                if not node.attrs and run_ready(node):
+                    return self
+                single = run_single(node)  # which most are: `evaluate` written out
+                if not single:
+                    evaluate((node,), single=single)
+        except OutOfMemoryError as error:
+            if not error.outgrown:
+                raise
+            return _held_by_host(self)
         if type(node.storage.handle) is not np.ndarray:  # else it is there
             waiting().wait_for((node,))
         return self
@@ -108,6 +113,14 @@ class Tensor(TensorMethods):
     def _array(self) -> np.ndarray[Any, Any]:
         """Return the elements as NumPy holds them; not to be written to."""
         return host_array(self.node)
+
+
+def _held_by_host(tensor: Tensor) -> Tensor:
+    """Return a tensor that is larger than a buffer of its device, whose elements the host has from now on."""
+    from tensorframe.runtime.outgrown import held_by_host
+
+    tensor._rebind(held_by_host(tensor.node))
+    return tensor
 
 
 def waiting() -> ModuleType:

@@ -258,7 +258,14 @@ def computed_storage(node: Node) -> Storage:
 
 def host_array(node: Node) -> np.ndarray[Any, Any]:
     """Return the node's values as a host array, computed if need be; not to be written to."""
-    storage = node.storage or computed_storage(node)
+    try:
+        storage = node.storage or computed_storage(node)
+    except OutOfMemoryError as error:
+        if not error.outgrown:
+            raise
+        from tensorframe.runtime.outgrown import on_host  # for tensors larger than a buffer
+
+        storage = on_host(node).storage
     handle = storage.handle
     if type(handle) is np.ndarray:
         return handle

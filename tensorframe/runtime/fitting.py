@@ -146,6 +146,7 @@ def refuse(need: Need, plan: Plan, recorded: Recorded, blocked: Blocked | None =
         location=describe(recorded.site(step.origin)),
     )
     refused.step = shown_step(plan, step)
+    refused.outgrown = isinstance(need.budget, OneBlock)
     raise refused
 
 

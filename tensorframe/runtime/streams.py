@@ -24,6 +24,7 @@ from tensorframe.runtime.evaluate import evaluate, plan_of
 from tensorframe.runtime.failures import Recorded
 from tensorframe.runtime.fitting import Blocked, largest_block, needs_of, refuse
 from tensorframe.runtime.observers import Need
+from tensorframe.runtime.outgrown import with_sums_on_host
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.replay import Replay
 from tensorframe.runtime.stream_plan import Obstacles, StreamPlan, plan_stream
@@ -164,7 +165,13 @@ def plan_for(
 ) -> tuple[list[Node], StreamPlan | Obstacles]:
     """Return the core graph of results, and how it runs tile by tile, or why it does not."""
     core = transform(capture(roots, keep_held=False).snapshot())
-    return core, plan_stream(core, room_on, core if in_memory else ())
+    planned = plan_stream(core, room_on, core if in_memory else ())
+    if isinstance(planned, Obstacles):
+        on_host = with_sums_on_host(core)
+        if on_host != core:
+            core = on_host
+            planned = plan_stream(core, room_on, core if in_memory else ())
+    return core, planned
 
 
 def _run_in_memory(core: Sequence[Node], planned: StreamPlan) -> list[Storage]:
