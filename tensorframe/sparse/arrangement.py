@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 # the order of the elements, and as of `Arranged`
 _Integers = tuple[Tensor, Tensor, Tensor, Tensor]
 
-# Elements of a matrix, and those of a row on average, from which on and up to which rows are arranged, and columns
-# added up in the order that arranged rows have. Kernels add up longer rows in several accumulators.
-_LARGE, _SHORT = 1 << 17, 16
+# Elements of a matrix from which on and up to which rows are arranged, and columns added up in the order that arranged
+# rows have, and up to how many a row has on average: kernels add up longer ones in several accumulators. To arrange
+# more takes gigabytes for a while.
+_LARGE, _HUGE, _SHORT = 1 << 17, 1 << 25, 16
 # Products of the same elements before they have another form. To make it takes the time that some fifty save, and who
 # multiplies twenty vectors is mostly a solver that goes on.
 PATIENCE = 20
@@ -39,7 +40,7 @@ _WINDOW = 256
 
 def is_worthwhile(rows: int, count: int) -> bool:
     """Whether a matrix of so many rows and elements is large, and its rows are short."""
-    return _LARGE <= count < _SHORT * rows
+    return _LARGE <= count < min(_SHORT * rows, _HUGE)
 
 
 class Arranged(NamedTuple):
@@ -56,27 +57,33 @@ class Arrangement:
 
     def __init__(self, *, across: bool) -> None:
         self._across = across
-        self._is_in_order = False  # as it is
+        self._is_left_out = False
         self._integers: _Integers | None = None
         self._products: WeakKeyDictionary[Node, int] = WeakKeyDictionary()
         self._made: WeakKeyDictionary[Node, Arranged] = WeakKeyDictionary()
 
     def of(self, matrix: Compressed) -> Arranged | None:
-        """Count a product, and return the arranged rows once its elements, which are computed, have had enough."""
+        """Count a product, and return the arranged rows once its elements, which are computed, have had enough.
+
+        None where rows are in order without them, and where there is no memory for another form.
+        """
         node = matrix.data.node
         made = self._made.get(node)
-        if made is not None or node.storage is None or self._is_in_order:
+        if made is not None or node.storage is None or self._is_left_out:
             return made
         products = self._products[node] = self._products.get(node, 0) + 1
         # what is recorded to be run again is worth it at once
         if products <= PATIENCE and current.get() is None:
             return None
-        self._integers = self._integers or self._arranged(matrix)
-        if self._integers is None:
-            self._is_in_order = True
-            return None
-        order, *integers = self._integers
-        made = self._made[node] = Arranged(structure.taken(matrix.data, order).compute(), *integers)
+        try:
+            self._integers = self._integers or self._arranged(matrix)
+            if self._integers is not None:
+                order, *integers = self._integers
+                data = structure.taken(matrix.data, order).compute()
+                made = self._made[node] = Arranged(data, *integers)
+        except MemoryError:
+            self._integers = None
+        self._is_left_out = made is None
         return made
 
     def _arranged(self, matrix: Compressed) -> _Integers | None:

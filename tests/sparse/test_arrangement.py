@@ -150,6 +150,22 @@ def test_others_are_not_arranged(make):
     assert not is_arranged(used(tensor, x, 5))
 
 
+def test_who_has_no_memory_for_another_form_multiplies_without(monkeypatch):
+    def refuse(*_):
+        raise tfr.errors.OutOfMemoryError("no memory")
+
+    tensor, x = tfr.sparse.from_scipy(matrix(11)), tfr.ones(40, dtype="float64")
+    monkeypatch.setattr(arrangement.structure, "like", refuse)
+    before, after = [used(tensor, x, times) for times in (1, 4)]
+    assert not is_arranged(after)
+    assert bits(before.numpy()) == bits(after.numpy())
+
+
+def test_huge_matrices_are_not_arranged():
+    assert arrangement.is_worthwhile(10**6, 10**7)
+    assert not arrangement.is_worthwhile(10**7, 10**8)
+
+
 def test_matrices_as_factors_count_for_nothing():
     tensor = tfr.sparse.from_scipy(matrix(9))
     assert not is_arranged(used(tensor, tfr.ones((40, 2), dtype="float64"), 5))
