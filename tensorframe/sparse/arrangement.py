@@ -31,11 +31,18 @@ _Integers = tuple[Tensor, Tensor, Tensor, Tensor]
 # rows have, and up to how many a row has on average: kernels add up longer ones in several accumulators. To arrange
 # more takes gigabytes for a while.
 _LARGE, _HUGE, _SHORT = 1 << 17, 1 << 25, 16
+# Products of the same indices before these are shortened, which takes as long as a product.
+FEW = 4
 # Products of the same elements before they have another form. To make it takes the time that some fifty save, and who
 # multiplies twenty vectors is mostly a solver that goes on.
 PATIENCE = 20
 # Rows that are put in order together.
 _WINDOW = 256
+
+
+def is_large(count: int) -> bool:
+    """Whether a matrix has so many elements that another form of its integers may be worth its making."""
+    return count >= _LARGE
 
 
 def is_worthwhile(rows: int, count: int) -> bool:
@@ -101,9 +108,11 @@ class Arrangement:
         moved = np.repeat(indptr[rows] - begins[:-1], lengths[rows]) + np.arange(count)
         places = np.empty_like(rows)
         places[rows] = np.arange(len(rows))
-        arrays = (order[moved], indices[moved], begins, places)
-        made = [structure.like(array, matrix.indices) for array in arrays]
-        return made[0], made[1], made[2], made[3]
+        moved_to, begins_at, placed = [
+            structure.like(array, matrix.indices) for array in (order[moved], begins, places)
+        ]
+        short = structure.shortened(indices[moved], matrix.indices)
+        return moved_to, short, begins_at, placed
 
 
 def by_length(lengths: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -10,9 +12,10 @@ import numpy as np
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape
+from tensorframe.graph.tracing import current
 from tensorframe.ops.sparse import ROW_NUMBERS
 from tensorframe.sparse import products, structure
-from tensorframe.sparse.arrangement import Arranged, Arrangement
+from tensorframe.sparse.arrangement import FEW, Arranged, Arrangement, is_large
 from tensorframe.sparse.operators import Elementwise
 from tensorframe.sparse.reductions import Reducible
 from tensorframe.sparse.selection import Selectable
@@ -78,6 +81,18 @@ class Compressed(Elementwise, Reducible, Selectable, SparseTensor):
             return order, indices, indptr
 
         return self._made_of_integers("turned", turned)
+
+    def _short_indices(self) -> Tensor:
+        """Return the indices in 16 bits, where these do and products of a large matrix have come a few times."""
+        known = self._is_checked and structure.is_on_host(self.indices, self.indptr)
+        if not (known and is_large(self.nnz) and self.line_length <= 1 << 16):
+            return self.indices
+        products: Iterator[int] = self._made_of_integers("products", count)
+        if next(products) < FEW and current.get() is None:
+            return self.indices
+        return self._made_of_integers(
+            "short", lambda: structure.shortened(self.indices.numpy(), self.indices)
+        )
 
     def _arranged(self, *, across: bool) -> Arranged | None:
         """Return the lines, or what runs across them, as rows that products with a vector are soonest made of.

@@ -93,10 +93,13 @@ def _recorded(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) 
     of_vector = len(matrix.shape) == 2 and prod(x.shape[1:]) == 1
     ordered = of_vector and is_worthwhile(rows, matrix.nnz)
     operands, checked = (data, matrix.indices, matrix.indptr, x), matrix._is_checked
-    if ordered and data is matrix.data and _is_compiled(data.device):
-        arranged = matrix._arranged(across=transposed)
+    if data.device is x.device and _is_compiled(data.device):
+        arranged = None
+        if ordered and data is matrix.data:
+            arranged = matrix._arranged(across=transposed)
         if arranged is not None:
             return call(ARRANGED_SPARSE_MATMUL, *arranged, *operands, attrs=(transposed,))
+        operands = (data, matrix._short_indices(), matrix.indptr, x)
     if transposed:
         return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=(rows, ordered, checked))
     return call(SPARSE_MATMUL, *operands, attrs=(checked,))

@@ -6,7 +6,7 @@ import scipy.sparse
 
 import tensorframe as tfr
 from tensorframe.ops.sparse import ARRANGED_SPARSE_MATMUL
-from tensorframe.sparse import arrangement
+from tensorframe.sparse import arrangement, compressed
 from tests.sparse.matrices import numbers
 
 HOSTS = ("cpu", "llvm")
@@ -16,6 +16,7 @@ FORMATS = ("csr", "csc")
 @pytest.fixture(autouse=True)
 def _small_is_large(monkeypatch):
     monkeypatch.setattr(arrangement, "_LARGE", 1)
+    monkeypatch.setattr(compressed, "FEW", 1)
     monkeypatch.setattr(arrangement, "_WINDOW", 16)
     monkeypatch.setattr(arrangement, "PATIENCE", 2)
 
@@ -150,6 +151,34 @@ def test_others_are_not_arranged(make):
     assert not is_arranged(used(tensor, x, 5))
 
 
+def indices_of(product):
+    """The dtype of the indices that a product reads."""
+    return product.node.inputs[1].dtype
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("width", [(), (3,)])
+def test_products_that_come_again_read_indices_of_16_bits(form, width):
+    theirs = matrix(12, form, rows=30, columns=40)
+    tensor, x = (
+        tfr.sparse.from_scipy(theirs),
+        np.random.default_rng(0).standard_normal((40, *width)),
+    )
+    results = [tensor @ tfr.asarray(x) for _ in range(3)]
+    assert [str(indices_of(result)) for result in results] == ["int32", "uint16", "uint16"]
+    assert results[1].node.inputs[1] is results[2].node.inputs[1]
+    assert len({bits(result.numpy()) for result in results}) == 1
+    np.testing.assert_allclose(results[0].numpy(), theirs @ x, atol=1e-12)
+
+
+def test_indices_that_need_more_bits_and_those_of_other_devices_stay():
+    large = scipy.sparse.random(3, (1 << 16) + 1, 1e-4, "csr", rng=0)
+    for tensor in (tfr.sparse.from_scipy(large), tfr.sparse.from_scipy(matrix(1), device="numpy")):
+        x = tfr.ones((tensor.shape[1], 2), dtype="float64", device=tensor.device)
+        assert str(indices_of(used(tensor, x))) == "int32"
+    assert tfr.sparse.from_scipy(matrix(1)).indices.dtype == np.int32
+
+
 def test_who_has_no_memory_for_another_form_multiplies_without(monkeypatch):
     def refuse(*_):
         raise tfr.errors.OutOfMemoryError("no memory")
@@ -187,12 +216,14 @@ def test_what_is_recorded_to_be_run_again_has_arranged_rows_at_once(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_gradients_have_the_bits_that_they_have_without_arranged_rows(form):
-    theirs = matrix(6, form)
+@pytest.mark.parametrize("rows", [90, 30], ids=["arranged", "short indices"])
+def test_gradients_have_the_bits_that_they_have_without_another_form(form, rows):
+    theirs = matrix(6, form, rows=rows)
     tensor, x = tfr.sparse.from_scipy(theirs), tfr.asarray(np.linspace(-1, 1, 40))
     gradients = tfr.grad(lambda a, x: ((a @ x) ** 2).sum(), argnums=(0, 1))
     before = gradients(tensor, x)
-    assert is_arranged(used(tensor, x))
+    assert is_arranged(used(tensor, x)) is (rows == 90)
+    assert indices_of(tensor @ x) == np.uint16
     of_matrix, of_factor = gradients(tensor, x)
     of_closure = tfr.grad(lambda x: ((tensor @ x) ** 2).sum())(x)
     dense = theirs.toarray()
