@@ -15,6 +15,9 @@ Array = Any
 
 # The largest ends of ranges that one call of NumPy's counts, which fit every integer that it does so with.
 _COMMON = 1 << 31
+_COUNTED = {
+    dtype: (max(low, -_COMMON), min(high, _COMMON)) for dtype, (low, high) in LIMITS.items()
+}
 
 
 def generate(node: Node | RegionOp) -> Array:
@@ -39,8 +42,8 @@ def _arange(node: Node | RegionOp) -> Array:
         count = np.arange(first, first + stride * size, stride)
         return (count * step + start).astype(node.dtype)
     stop = start + step * size
-    low, high = LIMITS[node.dtype]
-    if step and max(low, -_COMMON) <= min(start, stop) and max(start, stop) <= min(high, _COMMON):
+    low, high = _COUNTED[node.dtype]
+    if step and low <= start <= high and low <= stop <= high:
         return np.arange(start, stop, step, dtype=node.dtype)
     # unsigned and modulo a power of two, since uint64 holds numbers that int64 does not
     unsigned = np.dtype(f"u{node.dtype.itemsize}")
