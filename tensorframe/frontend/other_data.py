@@ -58,7 +58,10 @@ def taking_any_data(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_numpys(function: FunctionType, theirs: Function) -> Function:
-    """Return a function that hands data which tensors do not hold to NumPy's; all other errors stay."""
+    """Return a function that hands data which tensors do not hold to NumPy's; all other errors stay.
+
+    What a function has as `around` sees calls before: those that it answers itself are of no other data.
+    """
     guard = _Guard(function, theirs)
 
     @wraps(function)
@@ -72,7 +75,8 @@ def with_numpys(function: FunctionType, theirs: Function) -> Function:
             return guard.by_numpy(error, args, options)
 
     guard.call = call
-    return call
+    around = getattr(function, "around", None)
+    return call if around is None else around(call)
 
 
 class _Guard:

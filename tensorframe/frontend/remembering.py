@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from tensorframe.frontend.dispatch import all_tensors, handle_on
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.history import all_as_nodes
-from tensorframe.graph.node import Node, new_node, next_serial
+from tensorframe.graph.node import Node, new_node, next_serial, ticks
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.ops.creation import CONSTANT, DATA
 from tensorframe.site import is_ours, recording_site
 
 _frame = sys._getframe
+_blank = object.__new__
 # Calls of one function, the nodes of one call, and the elements of a value among these, that are remembered at most.
 _CALLS, _NODES, _ELEMENTS = 1024, 64, 64
 # Tensors of a sequence up to which a call is remembered: they are compared with each other.
@@ -33,6 +34,7 @@ _TENSORS = 16
 _PLAIN: frozenset[type] = frozenset({int, str, type(None)})
 
 _INTEGERS: frozenset[type] = frozenset({int})
+_INTEGERS_OR_NONE: frozenset[type] = frozenset({int, type(None)})
 _SEQUENCES: frozenset[type] = frozenset({list, tuple})
 
 # The inputs of a step of one operand.
@@ -42,26 +44,12 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-class _Step(NamedTuple):
-    """A node of a recording; its inputs are places among the operands, the numbers and the nodes before it."""
-
-    op: Any
-    inputs: tuple[int, ...]
-    attrs: tuple[Any, ...]
-    shape: tuple[int, ...]
-    dtype: Any
-    device: Device
-
-
-class _Recording(NamedTuple):
-    """What a call recorded: the numbers beside its operands, its steps, and where its result is among all of these.
-
-    Numbers are constants, and values of few elements that the call made, such as places of quantiles.
-    """
-
-    numbers: tuple[Node, ...]
-    steps: tuple[_Step, ...]
-    result: int
+# A node of a recording: its op, inputs, attributes, shape, dtype and device. Inputs are places among the operands, the
+# numbers and the nodes before it. These are tuples without names, which are taken apart in a fifth of the time.
+_Step = tuple[Any, tuple[int, ...], tuple[Any, ...], tuple[int, ...], Any, Device]
+# What a call recorded: the numbers beside its operands, its steps, and where its result is among all of these. Numbers
+# are constants, and values of few elements that the call made, such as places of quantiles.
+_Recording = tuple[tuple[Node, ...], tuple[_Step, ...], int]
 
 
 def remembered(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
@@ -82,24 +70,9 @@ def remembered_of(
 
     def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
         known: dict[tuple[Any, ...], _Recording] = {}
-        # the same by what is looked up sooner: of one tensor, and no more than an integer given by name beside it
-        known_of_one: dict[tuple[Any, ...], _Recording] = {}
 
         @wraps(function)
         def record(*values: Any, **options: Any) -> Any:
-            short: tuple[Any, ...] | None = None
-            if len(values) == 1 and type(values[0]) is Tensor and len(options) < 2:
-                node = values[0].node
-                short = (node.shape, node.dtype, node.device.number, default_float())
-                for name, value in options.items():  # one at most
-                    short = (*(short or ()), name, value) if type(value) is int else None
-                same = known_of_one.get(short) if short is not None else None
-                if (
-                    same is not None
-                    and (node.storage is not None or node.inputs)
-                    and autocast_dtype.get() is None
-                ):
-                    return _recorded_again(same, [node])
             operands: list[Node] = []
             key: list[Any] = [default_float()]
             for place, value in enumerate(values):
@@ -114,6 +87,8 @@ def remembered_of(
                         return function(*values, **options)
                     for tensor in tensors:
                         node = tensor.node
+                        if node.dtype not in FLOATING:
+                            return function(*values, **options)
                         same_as = operands.index(node) if node in operands else -1
                         key += (node.shape, node.dtype, same_as)
                         operands.append(node)
@@ -138,10 +113,6 @@ def remembered_of(
             key.append((operands[0].device if operands else default_device()).number)
             same = known.get(tuple(key))
             if same is not None:
-                if short is not None and count == 1:
-                    if len(known_of_one) >= _CALLS:
-                        known_of_one.clear()
-                    known_of_one[short] = same
                 return _recorded_again(same, operands)
             first = next_serial()
             with all_as_nodes():
@@ -153,9 +124,126 @@ def remembered_of(
                 known[tuple(key)] = recording
             return result
 
-        return record
+        soonest = _SOONEST.get(count)
+        return record if soonest is None else soonest(record)
 
     return decorate
+
+
+def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what records a function without tensors: calls with nothing but integers and shapes are known sooner."""
+    known: dict[tuple[Any, ...], _Recording] = {}
+    sources: dict[tuple[Any, ...], _Step] = {}
+
+    @wraps(record)
+    def record_of_integers(*values: Any, **options: Any) -> Any:
+        if options:
+            return record(*values, **options)
+        for value in values:
+            if type(value) is not int and not (
+                type(value) is tuple and _INTEGERS.issuperset(map(type, value))
+            ):
+                return record(*values)
+        key = (values, default_float(), default_device().number)
+        source = sources.get(key)
+        if source is None:
+            same = known.get(key)
+            return first_of(key) if same is None else _recorded_again(same, [])
+        # `recorded` written out, as in `dispatch`
+        frame = _frame(1)
+        code = frame.f_code
+        handle = _blank(Tensor)
+        handle.node = node = _blank(Node)
+        node.op, _, node.attrs, node.shape, node.dtype, node.device = source
+        node.inputs = ()
+        node.site = recording_site() if is_ours[code.co_filename] else (code, frame.f_lasti)
+        node.storage = None
+        node.spent = 0.0
+        node.serial = serial = next_serial()
+        if serial >= ticks.due:
+            ticks.tick(node)
+        return handle
+
+    def first_of(key: tuple[Any, ...]) -> Any:
+        first = next_serial()
+        result = record(*key[0])
+        recording = _recording_of(result, [], first)
+        if recording is not None and autocast_dtype.get() is None:
+            if len(known) + len(sources) >= _CALLS:
+                known.clear()
+                sources.clear()
+            numbers, steps, _ = recording
+            if len(steps) == 1 and not numbers:
+                sources[key] = steps[0]
+            else:
+                known[key] = recording
+        return result
+
+    record_of_integers.around = _of_integers  # type: ignore[attr-defined]  # see `other_data`
+    return record_of_integers
+
+
+def _of_one_tensor(record: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what records a function of a tensor: calls with integers and shapes beside it are known sooner."""
+    # None: what such calls record is not known
+    known: dict[tuple[Any, ...], _Recording | None] = {}
+
+    @wraps(record)
+    def record_of_one(*values: Any, **options: Any) -> Any:
+        if not values or type(values[0]) is not Tensor:
+            return record(*values, **options)
+        source = values[0].node
+        key: Any = (source.shape, source.dtype, source.device.number, default_float())
+        if options or len(values) > 1:
+            for value in (*values[1:], *options.values()):
+                if type(value) not in _INTEGERS_OR_NONE and not (
+                    type(value) is tuple and _INTEGERS.issuperset(map(type, value))
+                ):
+                    return record(*values, **options)
+            key += (*values[1:], *options.items())
+        same = known.get(key)
+        if same is None:
+            if key in known or not _is_usual([source]):
+                return record(*values, **options)
+            return first_of(key, source, values, options)
+        # such as `_is_usual` wants it, whose dtypes are in the key
+        if (source.storage is None and not source.inputs) or autocast_dtype.get() is not None:
+            return record(*values, **options)
+        numbers, steps, _ = same
+        if numbers or len(steps) != 1:
+            return _recorded_again(same, [source])
+        # `recorded` written out, as in `dispatch`
+        frame = _frame(1)
+        code = frame.f_code
+        handle = _blank(Tensor)
+        handle.node = node = _blank(Node)
+        node.op, _, node.attrs, node.shape, node.dtype, node.device = steps[0]
+        node.inputs = (source,)
+        node.site = recording_site() if is_ours[code.co_filename] else (code, frame.f_lasti)
+        node.storage = None
+        node.spent = 0.0
+        node.serial = serial = next_serial()
+        if serial >= ticks.due:
+            ticks.tick(node)
+        return handle
+
+    def first_of(key: Any, source: Node, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        first = next_serial()
+        result = record(*values, **options)
+        recording = _recording_of(result, [source], first)
+        if recording is not None and len(recording[1]) == 1 and recording[1][0][1] != _OF_THE_FIRST:
+            recording = None  # made of the tensor twice, or of none of it
+        if len(known) >= _CALLS:
+            known.clear()
+        known[key] = recording
+        return result
+
+    record_of_one.around = _of_one_tensor  # type: ignore[attr-defined]  # see `other_data`
+    return record_of_one
+
+
+# What knows the most usual calls of functions of so many tensors sooner.
+_SOONEST = {0: _of_integers, 1: _of_one_tensor}
 
 
 def _is_told_apart(value: Any, kind: type) -> bool:
@@ -197,7 +285,7 @@ def _recording_of(result: Any, operands: list[Node], first: int) -> _Recording |
     made = sorted(set(nodes).difference(operands, numbers), key=lambda node: node.serial)
     places = {node: place for place, node in enumerate((*operands, *numbers, *made))}
     steps = [
-        _Step(
+        (
             node.op,
             tuple([places[source] for source in node.inputs]),
             node.attrs,
@@ -207,7 +295,7 @@ def _recording_of(result: Any, operands: list[Node], first: int) -> _Recording |
         )
         for node in made
     ]
-    return _Recording(tuple(numbers), tuple(steps), places[result.node])
+    return tuple(numbers), tuple(steps), places[result.node]
 
 
 def _is_constant(node: Node) -> bool:
@@ -231,7 +319,9 @@ def _recorded_again(recording: _Recording, operands: list[Node]) -> Tensor:
     code = frame.f_code
     site = recording_site(3) if is_ours[code.co_filename] else (code, frame.f_lasti)
     numbers, steps, result = recording
-    if len(steps) == 1 and steps[0].inputs == _OF_THE_FIRST:  # a step is the last thing there is
+    if (
+        len(steps) == 1 and steps[0][1] == _OF_THE_FIRST and operands
+    ):  # a step is the last thing there is
         op, _, attrs, shape, dtype, device = steps[0]
         return handle_on(new_node(op, (operands[0],), attrs, shape, dtype, device, site))
     nodes = operands

@@ -23,7 +23,7 @@ from tensorframe.ops.exactness import is_exact
 from tensorframe.ops.indexing import SCATTER, SET_SLICE
 from tensorframe.rewrite.simplify import visible
 from tensorframe.runtime.cache import PLANS, Call, Key
-from tensorframe.runtime.ready import remember
+from tensorframe.runtime.ready import remember, remember_source
 from tensorframe.runtime.small import functions_of
 from tensorframe.schedule.capture import Inputs, capture_single
 from tensorframe.schedule.plan import Plan
@@ -215,9 +215,11 @@ def _source(node: Node, key: Key, options: Options) -> Call | None:
     """Return the call for sources like this one: a number everywhere is the same memory for all of them."""
     if node.op is FULL:
         array = np.asarray(generate(node))
+        remember_source(node, array, options)
         return PLANS.keep_call(key, (lambda *_: array, None), options)
     if node.size > options.small_size or not options.small_nodes:
         return None
+    remember_source(node, generate, options)
     return PLANS.keep_call(key, (lambda *_: generate(node), None), options)
 
 

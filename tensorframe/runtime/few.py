@@ -12,7 +12,7 @@ from tensorframe.backends import spans
 from tensorframe.config import Options
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
-from tensorframe.runtime.ready import run_ready
+from tensorframe.runtime.ready import run_ready, run_source
 from tensorframe.runtime.single import run_single
 from tensorframe.runtime.small import functions_of
 
@@ -28,7 +28,7 @@ def run_few(root: Node, options: Options) -> bool:
     Where it is not, what it needs may be.
     """
     limit = options.small_size
-    if spans.onlookers or options.checked or prod(root.shape) > limit:
+    if spans.onlookers or options.validate or options.check_nan or prod(root.shape) > limit:
         return False
     nodes = [root]
     for node in nodes:  # grows while it is walked
@@ -48,6 +48,10 @@ def run_few(root: Node, options: Options) -> bool:
     for node in nodes:
         if node.device is not device:
             return False
-        if node.storage is None and (node.attrs or not run_ready(node)) and not run_single(node):
+        if node.storage is not None:
+            continue
+        if run_source(node) if not node.inputs else not node.attrs and run_ready(node):
+            continue
+        if not run_single(node):
             return False
     return True

@@ -6,11 +6,13 @@ of a kind, and remembers it here where nothing else could matter: no attributes,
 
 from __future__ import annotations
 
+from math import copysign
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends import spans
+from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.silence import silently
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Options, Process, overridden
@@ -83,6 +85,48 @@ def run_ready(node: Node) -> bool:
         node.storage = storage
         node.inputs = ()
     return True
+
+
+def run_source(node: Node) -> bool:
+    """Compute a source like one that was computed before; else do nothing and return False.
+
+    What is everywhere the same number is the same memory for all of them; others are generated.
+    """
+    options, ready = PLANS.ready
+    if options is not (overridden() or Process.base) or spans.onlookers:
+        return False
+    storage = ready.get(_kind_of_source(node))
+    if storage is None:
+        return False
+    if storage is generate:
+        try:
+            array = silently(generate, node)
+        except KeyboardInterrupt:
+            raise CancelledError("interrupted while computing; no tensor is changed") from None
+        except Exception:
+            return False  # another thread is computing so, or it fails: others can, or explain it
+        storage = Storage(node.device, array, node.dtype, node.shape)
+    if needing_nodes:
+        node.settle(storage)
+    else:
+        node.storage = storage
+    return True
+
+
+def _kind_of_source(node: Node) -> Key:
+    attrs = node.attrs
+    last = attrs[-1] if attrs else None
+    if last == 0 and type(last) is float:  # zeros of either sign are equal
+        return (node.op, attrs, copysign(1.0, last), node.device.number, node.shape, node.dtype)
+    return (node.op, attrs, node.device.number, node.shape, node.dtype)
+
+
+def remember_source(node: Node, array: Any, options: Options) -> None:
+    """Remember what sources like this one are, if nobody looks at results: an array, or what is generated for each."""
+    if options.checked:
+        return
+    storage = array if array is generate else Storage(node.device, array, node.dtype, node.shape)
+    PLANS.keep_ready(_kind_of_source(node), storage, options)
 
 
 def remember(node: Node, function: Any, options: Options, *, of_number: bool = False) -> None:

@@ -41,18 +41,18 @@ _MANY = 16
 # How many casts are kept while a graph runs: of what a loop casts in each round there is little.
 _CASTS_KEPT = 16
 
-# the functions of a device, None where small graphs get plans
-_functions: dict[Device, Any] = {}
+# the functions of a device, by its number, None where small graphs get plans
+_functions: dict[int, Any] = {}
 when_changed(_functions.clear)
 
 
 def functions_of(device: Device) -> Any:
     """Return the functions that run small graphs of a device, None where these get plans."""
     try:
-        return _functions[device]
+        return _functions[device.number]
     except KeyError:
         small = capabilities(device).runs_small
-        functions = _functions[device] = backend_of(device).functions() if small else None
+        functions = _functions[device.number] = backend_of(device).functions() if small else None
         return functions
 
 

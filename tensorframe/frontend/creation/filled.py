@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,15 +13,22 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DType, DTypeLike, as_dtype
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
-from tensorframe.frontend.conversion.convert import OnDevice, array, asarray, from_dlpack
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS
+from tensorframe.frontend.conversion.convert import (
+    OnDevice,
+    array,
+    as_value,
+    asarray,
+    from_dlpack,
+)
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, recorded
 from tensorframe.frontend.operands import converted, expanded, filled, operand
-from tensorframe.frontend.remembering import remembered, remembered_of
+from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
 from tensorframe.graph.shape import as_shape, broadcast
 from tensorframe.graph.tracing import TracedNumber
+from tensorframe.ops.creation import FULL
 
 __all__ = [
     "array",
@@ -34,6 +43,21 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Numbers(dict[tuple[int, DType], tuple[Any]]):
+    """The attributes of tensors with one number everywhere that each dtype has."""
+
+    def __missing__(self, key: tuple[int, DType]) -> tuple[Any]:
+        value, dtype = key
+        attrs = self[key] = (as_value("full", value, dtype),)
+        return attrs
+
+
+_numbers = _Numbers()
 
 
 def default_real(name: str, dtype: DTypeLike | None, device: Device) -> DType:
@@ -159,7 +183,25 @@ def full_like(
     return full(sizes, fill_value, dtype=wanted, device=target)
 
 
-@remembered
+def _like_tensors(value: int) -> Callable[[Function], Function]:
+    """Return the decorator of functions that fill a tensor like another: calls with nothing beside it are short."""
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def like(*values: Any, **options: Any) -> Any:
+            if options or len(values) != 1 or type(values[0]) is not Tensor:
+                return function(*values, **options)
+            node = values[0].node
+            fill = _numbers[value, node.dtype]
+            return recorded(FULL, (), fill, node.shape, node.dtype, node.device)
+
+        like.around = decorate  # type: ignore[attr-defined]  # see `other_data`
+        return like  # type: ignore[return-value]
+
+    return decorate
+
+
+@_like_tensors(0)
 def zeros_like(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -177,7 +219,7 @@ def zeros_like(
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
-@remembered
+@_like_tensors(1)
 def ones_like(
     a: ArrayLike,
     dtype: DTypeLike | None = None,
@@ -195,7 +237,7 @@ def ones_like(
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
-@remembered
+@_like_tensors(0)
 def empty_like(
     prototype: ArrayLike,
     /,
@@ -211,4 +253,4 @@ def empty_like(
     >>> tfr.empty_like(tfr.asarray([1, 2])).dtype
     dtype('int64')
     """
-    return zeros_like(prototype, dtype, order, subok, shape, device=device)
+    return full_like(prototype, 0, dtype, order, subok, shape, device=device)

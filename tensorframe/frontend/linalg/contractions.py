@@ -23,7 +23,7 @@ from tensorframe.frontend.operands import (
 )
 from tensorframe.frontend.outputs import Output, delivered, rebind
 from tensorframe.frontend.parameters import integer, integers, pair
-from tensorframe.frontend.remembering import remembered_of
+from tensorframe.frontend.remembering import remembered, remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import dtype_error
 from tensorframe.graph.precision import autocast_dtype
@@ -91,6 +91,7 @@ def matmul(
     return call(MATMUL, left, right)
 
 
+@remembered
 def matrix_transpose(x: ArrayLike, /) -> Tensor:
     """Transpose of the last two axes: each matrix of a stack on its own.
 

@@ -10,6 +10,7 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import (
     expanded,
+    flattened,
     operand,
     permuted,
     rearranged,
@@ -79,6 +80,7 @@ def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else call(CONCAT, *parts, attrs=(axis,))
 
 
+@remembered
 def reshape(x: ArrayLike, /, shape: Axes, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """Return the elements of `x`, in row-major order, under another shape; one size may be -1, meaning the rest.
 
@@ -105,6 +107,8 @@ def ravel(a: ArrayLike, order: str = "C") -> Tensor:
     >>> tfr.ravel(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [1, 2, 3, 4]
     """
+    if type(a) is Tensor and order in ("C", "K"):
+        return flattened(operand(a))
     return reshape(a, (-1,), "C" if order == "K" else order)
 
 
@@ -127,6 +131,7 @@ def permute_dims(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     return permuted(tensor, order)
 
 
+@remembered
 def transpose(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     """Return `a` with its axes reversed, or in the order of `axes` as in `permute_dims`.
 
