@@ -93,10 +93,10 @@ class Call:
 
     def values(self) -> list[Any]:
         """Return the leaves as handles and numbers; pending tensors are evaluated first, in one plan."""
-        nodes = [leaf for leaf in self.leaves if type(leaf) is Node]
+        nodes = [leaf for leaf in self.leaves if isinstance(leaf, Node)]
         if any(node.storage is None for node in nodes):
             evaluate(nodes)
-        return [leaf.storage.handle if type(leaf) is Node else leaf for leaf in self.leaves]
+        return [leaf.storage.handle if isinstance(leaf, Node) else leaf for leaf in self.leaves]
 
     def checks(self) -> tuple[tuple[type, ...], tuple[Any, ...]] | None:
         """Return the types of the arguments, and what else equal kinds have; None if it takes more to tell.

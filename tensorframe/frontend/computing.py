@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tensorframe.backends.registry import named_device
 from tensorframe.errors import OutOfMemoryError
 from tensorframe.frontend.operands import nodes_of
@@ -9,6 +11,7 @@ from tensorframe.frontend.tensor import Tensor, attribute, waiting
 from tensorframe.graph.device import Device
 from tensorframe.ops.movement import COPY
 from tensorframe.runtime.evaluate import evaluate
+from tensorframe.runtime.known import Number
 
 
 def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
@@ -24,6 +27,8 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
     if len(tensors) == 1 and type(tensors[0]) is Tensor:
         tensors[0].compute(wait=wait)
         return tensors
+    if all(map(_is_here, tensors)):
+        return tensors
     nodes = nodes_of("compute", tensors)
     try:
         if wait:
@@ -37,6 +42,16 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
         for tensor in tensors:  # each as it can be: the host has those that no buffer has
             tensor.compute(wait=wait)
     return tensors
+
+
+def _is_here(value: object) -> bool:
+    """Whether a tensor is in host memory, so that there is nothing to compute or to wait for."""
+    if type(value) is not Tensor:
+        return False
+    node = value.node
+    if type(node) is Number:
+        return True
+    return node.storage is not None and type(node.storage.handle) is np.ndarray
 
 
 def synchronize(device: str | Device | None = None) -> None:

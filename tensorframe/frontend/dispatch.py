@@ -27,6 +27,8 @@ from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import CONSTANT, DATA
 from tensorframe.ops.elementwise import POW, SQUARE
 from tensorframe.ops.movement import COPY
+from tensorframe.runtime.known import Number
+from tensorframe.runtime.known import at_once as computing_at_once
 from tensorframe.schedule.place import choose_device
 from tensorframe.site import Site, is_ours, recording_site
 
@@ -160,6 +162,7 @@ def recorder_of_two(
     is_any_precision = op.precision is None
     # x ** 2 is square(x), as in NumPy: a plan would make it that, and small tensors are to have the same bits
     is_power = op is POW
+    at_once, reflected = computing_at_once(op), computing_at_once(op, reflected=True)
 
     def record_two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
         if options or out is not None:
@@ -169,6 +172,12 @@ def recorder_of_two(
         try:
             if type(x1) is Tensor:
                 left = x1.node
+                if type(left) is Number and at_once is not None:
+                    known = at_once(left, x2.node if type(x2) is Tensor else x2)
+                    if known is not None:
+                        handle = _blank(Tensor)
+                        handle.node = known
+                        return handle
                 if type(x2) is Tensor:
                     right = x2.node
                 elif type(x2) in PYTHON_NUMBERS:
@@ -179,6 +188,10 @@ def recorder_of_two(
                     return convert(x1, x2)
             elif type(x2) is Tensor and type(x1) in PYTHON_NUMBERS:
                 right = x2.node
+                if type(right) is Number and reflected is not None:
+                    known = reflected(right, x1)
+                    if known is not None:
+                        return handle_on(known)
                 left = weak_constant(x1, right.dtype, right.device)
             else:
                 return convert(x1, x2)

@@ -17,8 +17,10 @@ from tensorframe.graph.mapping import mapping
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
 from tensorframe.runtime.evaluate import evaluate, host_array
-from tensorframe.runtime.ready import run_ready
+from tensorframe.runtime.known import Number
+from tensorframe.runtime.ready import run_ready, run_source
 from tensorframe.runtime.single import run_single
+from tensorframe.runtime.views import run_viewed
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,7 +40,7 @@ class Tensor(TensorMethods):
     _typ = "npy_extension"
 
     def __init__(self, node: Node) -> None:
-        if type(node) is not Node:
+        if not isinstance(node, Node):
             raise DTypeError(
                 f"Tensor is not made from {type(node).__name__} by calling the class",
                 suggestions=("tfr.asarray(values)", "tfr.zeros(shape)"),
@@ -85,12 +87,20 @@ class Tensor(TensorMethods):
         True
         """
         node = self.node
+        if type(node) is Number:
+            return self
         try:
             if not wait:
                 waiting().hand_over((node,))
                 return self
             if node.storage is None:
-                if not node.attrs and run_ready(node):
+                if not node.inputs:
+                    if run_source(node):
+                        return self
+                elif node.op.alias:
+                    if run_viewed(node):
+                        return self
+                elif not node.attrs and run_ready(node):
                     return self
                 single = run_single(node)  # which most are: `evaluate` written out
                 if not single:

@@ -9,7 +9,6 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import spans
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.backends.numpy.movement import slices
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Process, overridden
 from tensorframe.errors import CancelledError
@@ -33,6 +32,8 @@ class _Selections(dict[tuple[Any, ...], tuple[slice, ...]]):
     """What selects the elements of slices, by their attributes: the same few come again and again."""
 
     def __missing__(self, attrs: tuple[Any, ...]) -> tuple[slice, ...]:
+        from tensorframe.backends.numpy.movement import slices  # loaded by the first view
+
         if len(self) >= _KEPT:
             self.clear()
         selection = self[attrs] = slices(*attrs)

@@ -28,16 +28,16 @@ def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
         if op.kind is not _MAP or attrs:
             nodes = tuple(
                 [
-                    operand if type(operand) is Node else number(operand, operands, site)
+                    operand if isinstance(operand, Node) else number(operand, operands, site)
                     for operand in operands
                 ]
             )
             return record(op, nodes, *attrs, device=device, site=site)
         if len(operands) == 2:
             left, right = operands
-            if type(right) is not Node:
+            if not isinstance(right, Node):
                 right = number(right, operands, site)
-            elif type(left) is not Node:
+            elif not isinstance(left, Node):
                 left = number(left, operands, site)
             # as in dispatch: mostly operands share a dtype and a shape, and nothing has to be converted
             dtype, shape = left.dtype, left.shape
@@ -51,7 +51,7 @@ def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
             return record_map(op, (left, right), device, site)
         nodes = tuple(
             [
-                operand if type(operand) is Node else number(operand, operands, site)
+                operand if isinstance(operand, Node) else number(operand, operands, site)
                 for operand in operands
             ]
         )
@@ -81,7 +81,7 @@ def _is_choice(op: Op, condition: Node, left: Node, right: Node) -> bool:
 def number(value: complex, beside: tuple[Any, ...], site: Site | None) -> Node:
     """Return a number as a node: it takes the dtype of the first operand that is no truth value."""
     like = next(
-        operand for operand in beside if type(operand) is Node and operand.dtype not in BOOL
+        operand for operand in beside if isinstance(operand, Node) and operand.dtype not in BOOL
     )
     key = (type(value), value, like.dtype, like.device)
     known = _numbers.get(key)

@@ -104,7 +104,9 @@ def test_long_chains_of_large_tensors_get_a_plan_and_so_does_all_where_options_s
     for _ in range(1100):
         total = total + 1
     assert plans_run(total.compute) == 1
-    few = sum(tfr.asarray(np.arange(110.0)))
+    few = tfr.asarray(1.0)
+    for _ in range(110):
+        few = few + 1
     with tfr.config.override(small_nodes=0):
         assert plans_run(few.compute) == 1
 

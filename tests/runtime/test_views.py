@@ -38,7 +38,7 @@ def test_views_take_few_frames(name):
     vector = tfr.asarray(np.arange(300.0))
     assert frames(lambda: function(vector, matrix).compute()) <= most
     part = function(vector, matrix).numpy()
-    assert any(np.shares_memory(part, whole.numpy()) for whole in (vector, matrix))
+    assert not part.ndim or any(np.shares_memory(part, whole.numpy()) for whole in (vector, matrix))
 
 
 @pytest.mark.parametrize("name", SPREAD)

@@ -13,7 +13,7 @@ import numpy as np
 from tensorframe.backends import spans
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Process, overridden
-from tensorframe.dtypes import BOOL, INTEGER
+from tensorframe.dtypes import BOOL, INTEGER, int64
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.history import needing_nodes
@@ -21,11 +21,12 @@ from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.creation import CONSTANT, DATA
+from tensorframe.runtime.known import SCALARS, Number, known
 from tensorframe.runtime.leaves import numbers
 
 _blank = object.__new__
 # Bounds of slices that are numbers now: those of others may be computed, or unknown while a function is traced.
-_BOUNDS: frozenset[type] = frozenset({int, type(None)})
+BOUNDS: frozenset[type] = frozenset({int, type(None)})
 
 
 def few_viewed(node: Node, *key: Any) -> Tensor | None:
@@ -103,6 +104,17 @@ def few_replaced(node: Node, key: Any, values: Node) -> Node | None:
     return viewed(replaced, node.shape, node).node
 
 
+def few_counted(node: Node) -> Number | None:
+    """Return how many elements of a computed tensor of few are not zero; None for all else."""
+    array = _host_array(node, node.device)
+    if array is None or array.dtype.type not in SCALARS or needing_nodes or spans.onlookers:
+        return None
+    options = overridden() or Process.base
+    if array.size > options.small_size or options.validate:
+        return None
+    return known(np.int64(np.count_nonzero(array)), int64, node.device)
+
+
 def _host_array(node: Node, device: Device) -> np.ndarray[Any, Any] | None:
     """Return the elements of a computed tensor of a device that is host memory; None for any other."""
     storage = node.storage
@@ -124,9 +136,9 @@ def _are_plain(key: tuple[Any, ...]) -> bool:
         kind = type(item)
         if kind is slice:
             if not (
-                type(item.start) in _BOUNDS
-                and type(item.stop) in _BOUNDS
-                and type(item.step) in _BOUNDS
+                type(item.start) in BOUNDS
+                and type(item.stop) in BOUNDS
+                and type(item.step) in BOUNDS
             ):
                 return False
         elif kind is not int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tensorframe import dtypes
+from tensorframe.backends.storage import Storage
+from tensorframe.config import Process, overridden
 from tensorframe.dtypes import BOOL, FORMAT, INTEGER, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
@@ -21,7 +24,13 @@ from tensorframe.frontend.dispatch import (
     weak_constant,
 )
 from tensorframe.frontend.indexing import masks
-from tensorframe.frontend.indexing.few import few_gathered, few_replaced, few_viewed, viewed
+from tensorframe.frontend.indexing.few import (
+    BOUNDS,
+    few_gathered,
+    few_replaced,
+    few_viewed,
+    viewed,
+)
 from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
@@ -35,6 +44,7 @@ from tensorframe.ops.elementwise import WHERE
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE, selected_shape
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
 from tensorframe.runtime.evaluate import evaluate
+from tensorframe.runtime.known import SCALARS, known
 from tensorframe.site import recording_site
 
 # Bytes of a tensor up to which a mask selects in one thread, and what is selected is no matter of memory limits.
@@ -43,6 +53,10 @@ _SELECTED_AT_ONCE = 1 << 24
 _BY_POSITIONS = 1024
 # Elements of a mask whose positions are in the cache when they are used.
 _BLOCK = 1 << 15
+# Slices of the first axis, by the shape and their bounds: how many elements they have, and the attributes of the view.
+_leading_views: dict[tuple[Any, ...], tuple[int, tuple[Shape, Shape, Shape]]] = {}
+_VIEWS_KEPT = 1024
+_NO_VIEW: tuple[int, tuple[Shape, Shape, Shape]] = (0, ((), (), ()))
 
 
 def getitem(tensor: Tensor, key: Any) -> Tensor:
@@ -53,7 +67,9 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
     shape depends on them. IndexingError if an index is out of bounds.
     """
     if type(key) is slice:
-        part = few_viewed(tensor.node, key)
+        part = _many_leading(tensor.node, key)
+        if part is None:
+            part = few_viewed(tensor.node, key)
         if part is None:
             part = _leading(tensor.node, key)
         if part is not None:
@@ -103,7 +119,13 @@ def _row(node: Node, position: int) -> Tensor | None:
     if not -shape[0] <= position < shape[0]:
         return None
     array = storage.handle
-    return viewed(array[position, ...], shape[1:], node) if type(array) is np.ndarray else None
+    if type(array) is not np.ndarray:
+        return None
+    if len(shape) == 1 and type(storage) is Storage:
+        value = array[position]
+        if type(value) in SCALARS:
+            return handle_on(known(value, node.dtype, node.device))
+    return viewed(array[position, ...], shape[1:], node)
 
 
 def _element(node: Node, key: tuple[int, ...]) -> Tensor:
@@ -119,6 +141,10 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
     rest = shape[len(key) :]
     array: Any = None if node.storage is None else node.storage.handle
     if type(array) is np.ndarray and not needing_nodes:
+        if not rest and type(node.storage) is Storage:
+            value = array[key]
+            if type(value) in SCALARS:
+                return handle_on(known(value, node.dtype, node.device))
         return viewed(array[(*key, ...)], rest, node)  # type: ignore[arg-type]
     starts = [
         index if index >= 0 else index + size for index, size in zip(key, shape, strict=False)
@@ -174,7 +200,7 @@ def _selected(array: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> np.nda
         return array[mask]  # type: ignore[no-any-return]
     elements, holds = array.ravel(), mask.ravel()
     if size <= _BLOCK:
-        return elements.compress(holds)  # type: ignore[no-any-return]
+        return elements.compress(holds)
     from tensorframe.backends.host_pool import pool  # loaded by the first plan
 
     selected: np.ndarray[Any, Any] = pool.empty((count,), array.dtype)
@@ -202,9 +228,25 @@ def _leading(node: Node, key: slice) -> Tensor | None:
     rest = shape[1:]
     sizes = (size, *rest)
     view = ((start, *[0] * len(rest)), sizes, (step, *[1] * len(rest)))
+    if type(key.start) in BOUNDS and type(key.stop) in BOUNDS and type(key.step) in BOUNDS:
+        if len(_leading_views) >= _VIEWS_KEPT:
+            _leading_views.clear()
+        _leading_views[shape, key.start, key.stop, key.step] = (prod(sizes), view)
     return handle_on(
         new_node(SLICE, (node,), view, sizes, node.dtype, node.device, recording_site())
     )
+
+
+def _many_leading(node: Node, key: slice) -> Tensor | None:
+    """Return what `_leading` returned of a slice before, if that is many elements; None for all else."""
+    start, stop, step = key.start, key.stop, key.step
+    if type(start) not in BOUNDS or type(stop) not in BOUNDS or type(step) not in BOUNDS:
+        return None  # equal, and not the same
+    count, view = _leading_views.get((node.shape, start, stop, step), _NO_VIEW)
+    if count <= (overridden() or Process.base).small_size:
+        return None
+    site = recording_site(3)
+    return handle_on(new_node(SLICE, (node,), view, view[1], node.dtype, node.device, site))
 
 
 def _view(node: Node, selection: Selection) -> Node:

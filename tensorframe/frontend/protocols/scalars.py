@@ -7,17 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
 from tensorframe.frontend.indexing.few import viewed
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.history import needing_nodes
+from tensorframe.graph.node import next_serial
 from tensorframe.runtime.evaluate import computed_storage
+from tensorframe.runtime.known import SCALARS, Number
+
+_blank = object.__new__
 
 
 def _only(tensor: Tensor, wanted: str) -> Any:
     """Return the only element as a Python number; a tensor of one element counts as a scalar, whatever its rank."""
     node = tensor.node
+    if type(node) is Number:
+        return node.value.item()
     array = (node.storage or computed_storage(node)).handle
     if type(array) is not np.ndarray:
         array = tensor._array()
@@ -69,6 +76,9 @@ def __bytes__(self: Tensor, /) -> bytes:
 
 @method
 def __bool__(self: Tensor, /) -> bool:
+    node = self.node
+    if type(node) is Number:
+        return bool(node.value)
     return bool(_only(self, "bool"))
 
 
@@ -138,6 +148,19 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
         return
     # in host memory a row is a view already: nothing has to be recorded to be computed at once
     rest = node.shape[1:]
+    if not rest and type(node.storage) is Storage and array.dtype.type in SCALARS:
+        dtype, device = node.dtype, node.device
+        for value in array:
+            handle = _blank(Tensor)
+            handle.node = number = Number()
+            # `known` written out: half of the time of such functions is calling them
+            number.dtype = dtype
+            number.device = device
+            number.serial = next_serial()
+            number.value = value
+            number._stored = None
+            yield handle
+        return
     for position in range(node.shape[0]):
         yield viewed(array[position, ...], rest, node)
 

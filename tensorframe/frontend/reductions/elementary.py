@@ -10,6 +10,7 @@ from tensorframe.dtypes import FLOATING, DType, DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, handle_on, recorded
+from tensorframe.frontend.indexing.few import few_counted
 from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag
@@ -276,6 +277,10 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
     >>> tfr.count_nonzero(tfr.asarray([[0, 1], [2, 3]]), axis=0).tolist()
     [1, 2]
     """
+    if type(a) is Tensor and axis is None and keepdims is False:
+        counted = few_counted(a.node)
+        if counted is not None:
+            return handle_on(counted)
     a = operand(a)
     countable = a if a.dtype in COUNT_NONZERO.accepts else apply(NOT_EQUAL, a, 0)
     return reduced_by(COUNT_NONZERO, countable, axis, keepdims)
