@@ -98,6 +98,10 @@ class SparseTensor(ABC):
             ),
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the dense tensors, and whether integers were checked: what else was made of them is made anew."""
+        return _restored, (type(self), self.shape, self._leaves(), self._is_checked)
+
     # --- other formats
 
     @abstractmethod
@@ -272,6 +276,13 @@ def issparse(x: object) -> bool:
     (True, False)
     """
     return isinstance(x, SparseTensor)
+
+
+def _restored(
+    kind: type[SparseTensor], shape: Shape, leaves: list[Any], known: bool
+) -> SparseTensor:
+    """Return what was pickled."""
+    return kind._built(shape, leaves)._known_as_checked(known)
 
 
 def _take(value: SparseTensor) -> tuple[Any, list[Any]]:

@@ -1,6 +1,8 @@
 """Elementwise operators, reductions, selections and conversions of sparse tensors are those of their dense ones."""
 
+import copy
 import operator
+import pickle
 
 import numpy as np
 import pytest
@@ -220,3 +222,21 @@ def test_dense_values_keep_their_gradients():
         tfr.asarray(x)
     )
     assert gradient.tolist() == [[0.0, 10.0], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize(
+    "again",
+    [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy],
+    ids=["pickle", "copy", "deepcopy"],
+)
+def test_they_are_pickled_and_copied_after_products_too(form, again):
+    theirs = scipy.sparse.random(9, 4, 0.5, form, rng=0)
+    tensor = tfr.sparse.from_scipy(theirs)
+    for _ in range(2):
+        other = again(tensor)
+        assert (type(other), other.shape, other._is_checked) == (type(tensor), (9, 4), True)
+        np.testing.assert_array_equal(other.toarray(), theirs.toarray())
+        np.testing.assert_array_equal((other @ np.ones(4)).numpy(), (tensor @ np.ones(4)).numpy())
+    unknown = tfr.sparse.from_scipy(theirs, copy=False)
+    assert not again(unknown)._is_checked
