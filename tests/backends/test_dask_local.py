@@ -14,6 +14,7 @@ da = pytest.importorskip("dask.array")
 
 from dask.task_spec import Alias, DataNode, Task, TaskRef  # noqa: E402
 
+from tensorframe.backends.dask import tasks  # noqa: E402
 from tensorframe.backends.dask.arrays import block_keys  # noqa: E402
 from tensorframe.backends.dask.local import Graph, Run  # noqa: E402
 from tensorframe.backends.dask.together import in_one_array  # noqa: E402
@@ -100,6 +101,36 @@ def test_blocks_of_rows_are_parts_of_one_array(name, scheduler, blocks):
         assert np.array_equal(result.numpy(), expected)
         assert np.may_share_memory(result.numpy(), found[0])
         assert not result.numpy().flags.writeable
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_neighbouring_blocks_of_one_array_are_made_by_a_call_for_each_worker(
+    workers, blocks, monkeypatch
+):
+    made = []
+    call = tasks.BlockCall.__call__
+
+    def noted(self, block, *arguments):
+        made.append(block[0])
+        return call(self, block, *arguments)
+
+    monkeypatch.setattr(tasks.BlockCall, "__call__", noted)
+    values = np.random.default_rng(0).standard_normal((512, 128))
+    x, row = tfr.asarray(values, device="dask"), tfr.asarray(values[0], device="dask")
+    tfr.compute(x, row)
+    with dask.config.set(scheduler="threads", num_workers=workers):
+        for program in (lambda x, row: tfr.softmax(x * row, axis=1), lambda x, row: x[1:] - row):
+            expected = program(*map(tfr.asarray, (values, values[0]))).numpy()
+            made.clear()
+            found = program(x, row).compute()
+            assert len(made) == workers
+            assert min(made)[0] == 0
+            assert max(made)[1] == len(expected)
+            assert found.native().numblocks[0] > workers
+            assert np.array_equal(found.numpy(), expected)
+        made.clear()
+        (x @ x.T).compute()  # whose bits depend on the sizes of blocks
+        assert len(made) > workers
 
 
 def test_parts_in_another_order_are_no_array():

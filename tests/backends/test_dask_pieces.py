@@ -53,6 +53,11 @@ def test_pieces_are_those_of_the_whole(name, chunks):
         assert np.array_equal(own.numpy(), other.numpy())
 
 
+def apart(values):
+    """Blocks in memory of their own."""
+    return da.from_array(values, chunks=(20, COLUMNS)).map_blocks(np.copy).persist()
+
+
 @pytest.fixture
 def joined(monkeypatch):
     """How many lines each array has that is joined of several blocks."""
@@ -71,7 +76,7 @@ def joined(monkeypatch):
 
 def test_only_seams_are_joined(joined):
     values = np.random.default_rng(0).standard_normal((ROWS, COLUMNS))
-    x = tfr.from_native(da.from_array(values, chunks=(20, COLUMNS)).persist())
+    x = tfr.from_native(apart(values))
     result = five_points(x).compute()
     # one line at a block's end reads it, the one before and the next one; blocks of results end where operands' do
     assert joined
@@ -81,7 +86,15 @@ def test_only_seams_are_joined(joined):
 
 def test_small_blocks_are_joined_as_they_are(joined, monkeypatch):
     monkeypatch.setattr(module, "_LARGE", 1 << 20)
-    values = np.ones((ROWS, COLUMNS))
-    x = tfr.from_native(da.from_array(values, chunks=(20, COLUMNS)).persist())
+    x = tfr.from_native(apart(np.ones((ROWS, COLUMNS))))
     (x[1:] - x[:-1]).compute()
     assert max(joined) > 19
+
+
+def test_nothing_is_joined_of_blocks_that_are_in_one_array(joined):
+    values = np.random.default_rng(0).standard_normal((ROWS, COLUMNS))
+    x = tfr.from_native(da.from_array(values, chunks=(20, COLUMNS)).persist())
+    result = five_points(x).compute()
+    assert not joined
+    assert result.native().numblocks[0] > 1
+    assert np.array_equal(result.numpy(), five_points(values))

@@ -2,7 +2,8 @@
 
 `python -m tests.benchmarks.clusters [elements along an axis]`. Tasks are counted as they run, by Dask's own scheduler
 of threads, whatever gives blocks that are there left out. Seconds are the least of three runs, of planning and tasks.
-What blocks lose is measured in blocks of 16 MiB, one after the other, beside the cpu with one thread, by turns.
+What blocks lose is measured in blocks of 16 MiB, which are parts of one array, on one thread, beside the cpu with one
+thread, by turns.
 """
 
 from __future__ import annotations

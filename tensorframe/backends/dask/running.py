@@ -13,7 +13,7 @@ from dask.system import CPU_COUNT
 
 from tensorframe.backends.dask.arrays import array_of, block_keys, is_ours, is_pending
 from tensorframe.backends.dask.local import Graph, Run
-from tensorframe.backends.dask.together import in_one_array, into_one_array
+from tensorframe.backends.dask.together import in_few_calls, in_one_array, into_one_array
 from tensorframe.backends.dask.windows import joined
 from tensorframe.backends.dask.within import run_within_memory
 
@@ -78,9 +78,10 @@ def _kept_here(arrays: Sequence[Any]) -> list[Any]:
         layers = {name: layer for array in arrays for name, layer in array.dask.layers.items()}
         tasks = {key: task for layer in layers.values() for key, task in layer.items()}
         with into_one_array(arrays):
-            blocks = (
-                run(tasks, keys) if _is_watched() else Run(Graph(tasks, keys), workers).blocks()
-            )
+            if _is_watched():
+                blocks = run(tasks, keys)
+            else:
+                blocks = in_few_calls(arrays, workers) or Run(Graph(tasks, keys), workers).blocks()
     return [
         array_of(array.name, dict(zip(own, made, strict=True)), array.chunks, array.dtype)
         for array, own, made in zip(arrays, keys, blocks, strict=True)
