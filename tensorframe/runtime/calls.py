@@ -81,7 +81,7 @@ def call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | N
         function = _for_few(node, inputs, functions, is_beside_number=bool(numbers))
         return None if function is None else _kept(node, key, function, options)
     function = _in_one_pass(node, inputs, key, functions, options)
-    # rules of plans know what is sooner computed of some numbers, such as x**2
+    # rules of plans know what is sooner computed of some numbers, such as x**1
     if function is None or any(_known_numbers[number] is not None for number in numbers):
         return _of_plan(node, inputs, key, options, function)
     if numbers:
