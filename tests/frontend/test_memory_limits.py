@@ -162,6 +162,24 @@ def test_callbacks_give_memory_up_before_anything_is_refused(device):
 
 
 @of_the_host
+@pytest.mark.skipif("dask" not in HOST, reason="no Dask")
+def test_results_in_blocks_are_saved_without_being_there_at_once(tmp_path):
+    values = np.random.default_rng(0).random((2048, 1024))
+    x = tfr.asarray(values, device="dask").compute()
+    tfr.save(tmp_path / "y.npy", x * 2 - tfr.mean(x, axis=0))  # kernels are compiled
+    with tfr.memory.limit(counted("dask") + 12 * MIB, device="dask"):
+        y = x * 2 - tfr.mean(x, axis=0)
+        with pytest.raises(OutOfMemoryError):
+            y.compute()
+        tfr.save(tmp_path / "y.npy", y)
+        tfr.save(tmp_path / "x.npy", x)  # which is there, and not in one piece
+    np.testing.assert_allclose(
+        np.load(tmp_path / "y.npy"), values * 2 - values.mean(axis=0), atol=1e-12
+    )
+    assert np.array_equal(np.load(tmp_path / "x.npy"), values)
+
+
+@of_the_host
 @pytest.mark.skipif(c_heap._library() is None, reason="the C library gives nothing back")
 def test_trim_gives_back_what_is_free_in_heaps():
     made = [np.ones(100_000, np.uint8) for _ in range(600)]  # smaller than what is mapped

@@ -17,9 +17,10 @@ DEVICES = [
 on_each_device = pytest.mark.parametrize("device", DEVICES)
 
 
-def on_some_devices(*names):
-    """In every run of the tests on these devices, at full size on each."""
-    return pytest.mark.parametrize("device", [name for name in DEVICES if IS_FULL or name in names])
+def on_some_devices(*names, more=()):
+    """In every run of the tests on these devices, at full size on each, and on `more`."""
+    known = [*DEVICES, *[name for name in more if name in tfr.backends.available()]]
+    return pytest.mark.parametrize("device", [name for name in known if IS_FULL or name in names])
 
 
 def scale(quick, full):

@@ -13,9 +13,9 @@ linux = pytest.mark.skipif(
 
 
 @linux
-@on_some_devices("cpu", "opencl")
+@on_some_devices("cpu", "opencl", more=["dask"])
 def test_a_long_random_program_never_takes_more_than_its_limit(device):
-    on_host = device in ("cpu", "llvm", "numpy")
+    on_host = device in ("cpu", "llvm", "numpy", "dask")
     steps = scale(400 if on_host else 100, 10_000)
     done = program(
         "under_a_limit", device, steps, scale(256 if on_host else 32, 256), 5, timeout=7200
