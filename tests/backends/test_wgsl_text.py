@@ -69,6 +69,14 @@ def stored(text):
     return re.search(r"y0\[i\] = (.*);", text)[1]
 
 
+def test_positions_that_are_numbers_have_as_few_bits_as_others():
+    """An axis of one element has a number in the place of its index; a device without int64 compiles no u64."""
+    first = apply("from_index", literal(0, INDEX), dtype=np.dtype("i4"))
+    text = text_of(lambda x: x + first, "i4")
+    assert "u64" not in text
+    assert "0u" in stored(text)
+
+
 def test_nan_is_told_by_its_bits():
     text = text_of(lambda x: where(not_equal(x, x), 1.0, x), F32)
     assert "is_nan_f32(x0[x0_origin + i])" in stored(text)

@@ -90,7 +90,7 @@ class _Narrower:
         among = any(operand in self._positions for operand in expr.arguments)
         if expr.op == "to_index" or (among and expr.op != "from_index" and expr.dtype == ir.INDEX):
             self._positions.add(expr)
-        if among:
+        if among or expr.op == "from_index":  # of a number too, where a loop runs once
             operands = [
                 self._as_position(made)
                 if isinstance(old, ir.Literal) and old.dtype == ir.INDEX
