@@ -57,7 +57,7 @@ def product(data: Array, indices: Array, indptr: Array, x: Array, _checked: bool
     rows = len(indptr) - 1
     result = cupy.zeros(rows, data.dtype)
     kind = _DTYPES[data.dtype]
-    one, zero = np.ones(1, data.dtype), np.zeros(1, data.dtype)
+    alpha, beta = np.ones(1, data.dtype), np.zeros(1, data.dtype)
     with ExitStack() as made:
 
         def vector_of(array: Array) -> int:
@@ -78,10 +78,10 @@ def product(data: Array, indices: Array, indptr: Array, x: Array, _checked: bool
         call = (
             cupy.cuda.device.get_cusparse_handle(),
             cusparse.CUSPARSE_OPERATION_NON_TRANSPOSE,
-            one.ctypes.data,
+            alpha.ctypes.data,
             matrix,
             vector_of(vector),
-            zero.ctypes.data,
+            beta.ctypes.data,
             vector_of(result),
             kind,
             cusparse.CUSPARSE_CSRMV_ALG2,  # others add up in an order of their own in each run
