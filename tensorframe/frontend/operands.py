@@ -61,6 +61,8 @@ def operand(obj: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 def promoted(*values: Any) -> list[Tensor]:
     """Return the operands as Tensors of the dtype they promote to; Python numbers are weak, as beside operators."""
+    if len(values) == 1 and type(values[0]) is Tensor:
+        return [handle_on(values[0].node)]
     if len(values) == 2 and type(values[0]) is Tensor and type(values[1]) is Tensor:
         left, right = values[0].node, values[1].node
         if left.dtype is right.dtype:  # the usual case, in half the time

@@ -7,7 +7,7 @@ with the same arguments, and what is recorded depends on nothing else: the secon
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -34,7 +34,6 @@ _TENSORS = 16
 _PLAIN: frozenset[type] = frozenset({int, str, type(None)})
 
 _INTEGERS: frozenset[type] = frozenset({int})
-_INTEGERS_OR_NONE: frozenset[type] = frozenset({int, type(None)})
 _SEQUENCES: frozenset[type] = frozenset({list, tuple})
 
 # The inputs of a step of one operand.
@@ -140,10 +139,10 @@ def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
         if options:
             return record(*values, **options)
         for value in values:
-            if type(value) is not int and not (
-                type(value) is tuple and _INTEGERS.issuperset(map(type, value))
-            ):
-                return record(*values)
+            if type(value) is not int:  # most are
+                if not _are_plain(values):
+                    return record(*values)
+                break
         key = (values, default_float(), default_device().number)
         source = sources.get(key)
         if source is None:
@@ -194,13 +193,15 @@ def _of_one_tensor(record: Callable[..., Any]) -> Callable[..., Any]:
             return record(*values, **options)
         source = values[0].node
         key: Any = (source.shape, source.dtype, source.device.number, default_float())
-        if options or len(values) > 1:
-            for value in (*values[1:], *options.values()):
-                if type(value) not in _INTEGERS_OR_NONE and not (
-                    type(value) is tuple and _INTEGERS.issuperset(map(type, value))
-                ):
-                    return record(*values, **options)
-            key += (*values[1:], *options.items())
+        if len(values) > 1:
+            rest = values[1:]
+            if not _are_plain(rest):
+                return record(*values, **options)
+            key += rest
+        if options:
+            if not _are_plain(options.values()):
+                return record(*values, **options)
+            key += tuple(options.items())
         same = known.get(key)
         if same is None:
             if key in known or not _is_usual([source]):
@@ -240,6 +241,19 @@ def _of_one_tensor(record: Callable[..., Any]) -> Callable[..., Any]:
 
     record_of_one.around = _of_one_tensor  # type: ignore[attr-defined]  # see `other_data`
     return record_of_one
+
+
+def _are_plain(values: Iterable[Any]) -> bool:
+    """Whether arguments are integers, tuples of them, or None, which are equal only where they mean the same."""
+    for value in values:
+        kind = type(value)
+        if kind is tuple:
+            for part in value:
+                if type(part) is not int:
+                    return False
+        elif kind is not int and value is not None:
+            return False
+    return True
 
 
 # What knows the most usual calls of functions of so many tensors sooner.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import LOW, Kind, Op, register, same
@@ -46,6 +48,7 @@ def split(subscripts: str) -> tuple[list[str], str]:
     return left.split(","), output
 
 
+@lru_cache(maxsize=256)  # a loop has the same few
 def _einsum(shapes: tuple[Shape, ...], subscripts: str) -> Shape:
     operands, output = split(subscripts)
     sizes: dict[str, int] = {}

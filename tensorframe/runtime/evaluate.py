@@ -322,8 +322,9 @@ class _Early:
         """Look so many nodes after this one, unless nobody looks, or evaluations have put it off for long."""
         if self.due < inf and serial < self._latest + _LONGEST_DELAY:
             self._pause = EVERY
-            self.due = serial + EVERY
-            ticks.update()
+            self.due = due = serial + EVERY
+            # later ones are learned by who asks too soon: to compare all watchers takes longer than that
+            ticks.due = min(ticks.due, due)
 
 
 early: Final = _Early()

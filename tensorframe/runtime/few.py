@@ -15,6 +15,7 @@ from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.runtime.ready import run_ready, run_source
 from tensorframe.runtime.single import run_single
 from tensorframe.runtime.small import functions_of
+from tensorframe.runtime.views import run_viewed
 
 # Nodes up to which this takes less time than a graph of them.
 MOST = 4
@@ -50,8 +51,12 @@ def run_few(root: Node, options: Options) -> bool:
             return False
         if node.storage is not None:
             continue
-        if run_source(node) if not node.inputs else not node.attrs and run_ready(node):
-            continue
-        if not run_single(node):
+        if not node.inputs:
+            done = run_source(node)
+        elif node.op.alias:
+            done = run_viewed(node)
+        else:
+            done = not node.attrs and run_ready(node)
+        if not done and not run_single(node):
             return False
     return True
