@@ -28,6 +28,7 @@ from tensorframe.frontend.indexing.few import (
     BOUNDS,
     few_gathered,
     few_replaced,
+    few_sliced,
     few_viewed,
     viewed,
 )
@@ -56,6 +57,8 @@ _BLOCK = 1 << 15
 # Slices of the first axis, by the shape and their bounds: how many elements they have, and the attributes of the view.
 _leading_views: dict[tuple[Any, ...], tuple[int, tuple[Shape, Shape, Shape]]] = {}
 _VIEWS_KEPT = 1024
+# Rows up to which a slice is few elements in most programs.
+_FEW = 4096
 _NO_VIEW: tuple[int, tuple[Shape, Shape, Shape]] = (0, ((), (), ()))
 
 
@@ -67,9 +70,10 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
     shape depends on them. IndexingError if an index is out of bounds.
     """
     if type(key) is slice:
-        part = _many_leading(tensor.node, key)
+        node = tensor.node
+        part = _many_leading(node, key) if node.shape and node.shape[0] > _FEW else None
         if part is None:
-            part = few_viewed(tensor.node, key)
+            part = few_sliced(node, key)
         if part is None:
             part = _leading(tensor.node, key)
         if part is not None:
