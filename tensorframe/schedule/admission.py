@@ -52,11 +52,9 @@ def can_fuse(
         return group.alone
     if node.device is not sink.device:
         return f"it lives on {node.device}"
-    # a reduction alone would have what it adds up stored
-    operands = node.inputs[0].inputs if node.op.kind is Kind.REDUCE else ()
-    room = _ROOM if operands else 0
-    if len(group.nodes) + room >= capabilities.max_ops:
+    if not has_room(node, len(group.nodes), capabilities):
         return f"the kernel has {capabilities.max_ops} ops already"
+    operands = _summed(node)
     if len(group.inputs) + len(node.inputs) + len(operands) > capabilities.max_inputs:
         return f"the kernel would have more than {capabilities.max_inputs} operands"
     if not capabilities.compiles:
@@ -65,6 +63,16 @@ def can_fuse(
     elif not _is_computable(node, capabilities):
         return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
     return _place_in_loops(node, group, capabilities, kept=kept)
+
+
+def has_room(node: Node, ops: int, capabilities: Capabilities) -> bool:
+    """Whether a kernel of so many ops has room for one more: a reduction alone would have what it adds up stored."""
+    return ops + (_ROOM if _summed(node) else 0) < capabilities.max_ops
+
+
+def _summed(node: Node) -> tuple[Node, ...]:
+    """Return what is read to make what a reduction reduces; nothing for other nodes."""
+    return node.inputs[0].inputs if node.op.kind is Kind.REDUCE else ()
 
 
 def _again(node: Node, sink: Node) -> str:

@@ -14,7 +14,7 @@ from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.spaces.join import joined
-from tensorframe.schedule.admission import can_fuse, meets_once
+from tensorframe.schedule.admission import can_fuse, has_room, meets_once
 from tensorframe.schedule.group import CapabilitiesOf, Group
 from tensorframe.schedule.weights import misfit, waits_for_reductions
 
@@ -112,11 +112,18 @@ def take_in(
     maker: Group, reader: Group, wanted: frozenset[Node], capabilities: Capabilities
 ) -> bool:
     """Make the nodes of a group part of the one that reads its result, all or none of them; `wanted` are stored."""
-    trial = reader.copy()
     copies = {copy for copies in maker.repeats.values() for copy in copies}
     if copies and reader.copies:  # of the same node perhaps
         return False
-    for node in reversed([node for node in maker.nodes if node not in copies]):
+    made = [node for node in reversed(maker.nodes) if node not in copies]
+    new = [node for node in made if node not in reader.nodes]
+    # asked for all of them before: most groups that are refused are too large
+    if not all(
+        has_room(node, ops, capabilities) for ops, node in enumerate(new, len(reader.nodes))
+    ):
+        return False
+    trial = reader.copy()
+    for node in made:
         if node not in trial.edges:  # one of several results, which the reader has no use for
             return False
         if node in reader.nodes:

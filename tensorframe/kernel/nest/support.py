@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, DType
 from tensorframe.graph.op import Kind, Op
@@ -19,8 +20,17 @@ _INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS}) | PIECED
 _GENERATORS = frozenset({ARANGE, FULL})
 
 
+# Answers that are kept: planning a node asks a few times, of few ops and dtypes.
+_KEPT = 4096
+
+
 def computable(op: Op, operands: Sequence[DType], result: DType, language: str = "") -> bool:
     """Whether a kernel can compute `op` on operands of these dtypes; rows may have texts in a `language`."""
+    return _is_computable(op, tuple(operands), result, language)
+
+
+@lru_cache(_KEPT)
+def _is_computable(op: Op, operands: tuple[DType, ...], result: DType, language: str) -> bool:
     if op.printed is not None:
         return bool(op.printed.covers(language, operands, result))
     if not COMPLEX.isdisjoint((*operands, result)):
