@@ -50,7 +50,7 @@ def scratch(key: tuple[Any, ...]) -> int:
     if not region.ops:
         return 0
     between = 0
-    if _has_product(region):  # which runs apart from what its operands are made of
+    if _has_product(region):  # which is not fused with what its operands are made of
         values = range(len(region.inputs), len(region.inputs) + len(region.ops))
         between = sum([bytes_of(region, value) for value in values if value not in region.outputs])
     return between + CpuBackend().scratch(region, CPU)

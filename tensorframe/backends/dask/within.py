@@ -27,9 +27,9 @@ def run_within_memory(arrays: Sequence[Array], workers: int) -> list[list[Any]] 
     if most < LIGHT or _fits(budget, most + PYTHONS):
         return None
     tasks = SizedGraph(sizes, [list(block_keys(array)) for array in arrays])
-    peak, at = tasks.peak()
+    peak, task = tasks.peak()
     if not budget.admits(peak + PYTHONS):
-        raise NoRoomError(budget, peak + PYTHONS, str(at))
+        raise NoRoomError(budget, peak + PYTHONS, str(task))
     room = int(min(budget.room(), 1 << 62)) - budget.statistics.pooled
     return OrderedRun(tasks, workers, room - peak - PYTHONS).blocks()
 
@@ -59,14 +59,14 @@ class SizedGraph(Graph):
     def peak(self) -> tuple[int, Key]:
         """Return the most bytes that live at once if one task runs after the other, and during which one."""
         users = self.users.copy()
-        live = most = at = 0
+        live = most = worst = 0
         for place, size in enumerate(self.size):
             live += size
             if live + self.beside[place] > most:
-                most, at = live + self.beside[place], place
+                most, worst = live + self.beside[place], place
             for source in self.freed(place, users):
                 live -= self.size[self.place[source]]
-        return most, self.sequence[at]
+        return most, self.sequence[worst]
 
 
 class OrderedRun(Run):
