@@ -35,7 +35,7 @@ from tensorframe.runtime.leaves import leaf_handle, numbers, stored
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
 FEW = 8
 # Nodes whose values may all be there at once: to free each when it is used last takes a tenth of a graph's time.
-KEPT = 32
+_KEPT = 32
 # Small nodes for each result of large ones from which these get a plan of their own: below, all is one.
 _MANY = 16
 # How many casts are kept while a graph runs: of what a loop casts in each round there is little.
@@ -114,7 +114,7 @@ def run_graph(roots: Sequence[Node], graph: SmallGraph, alone: Alone = _never) -
         # what was costly is needed again by a gradient that is being recorded, even if nobody refers to it
         count = len(order)
         kept = _costly(order) if count <= FEW or needing_nodes else _referenced(order, uses)
-        if count <= KEPT:
+        if count <= _KEPT:
             _run(order, values, functions, alone, None)
         else:
             tell_if_large(order)

@@ -34,13 +34,13 @@ from tensorframe.runtime.guards import (
 )
 from tensorframe.runtime.leaves import numbers, scalars, stored
 from tensorframe.runtime.reuse import outlook_of
-from tensorframe.runtime.small import FEW, KEPT, Alone, functions_of, small_graph
+from tensorframe.runtime.small import FEW, Alone, functions_of, small_graph
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
-# Nodes of a graph at most: more are seldom the same ones again.
-_MOST: Final = 64
+# Nodes of a graph at most: more are seldom the same ones again. All values of a small one are there at once.
+_MOST: Final = 96
 # What `getrefcount` says in a guard of a node that nobody refers to, beside those that it is an input of.
 _REFERENCES: Final = references_of_variable() - 1
 
@@ -62,7 +62,7 @@ def _op_by_op(structure: Structure, options: Options, alone: Alone) -> Guard | N
     if len(made) < 2 or any(prod(node.shape) > options.small_size for node in nodes):
         return None
     graph = small_graph(nodes[:1], options, functions_of, None)
-    if graph is None or len(graph.order) > KEPT:
+    if graph is None:
         return None
     order, functions = graph.order, graph.functions
     text = Text()

@@ -104,6 +104,23 @@ def test_it_takes_half_of_pythons_lines(shape):
     assert lines[-1] < 0.5 * lines[10]
 
 
+def test_turns_of_fifty_nodes_are_recognised(seen):
+    a, b = operands(FEW)
+    state = [a]
+
+    def turn():
+        x = state[0]
+        for _ in range(12):
+            x = tfr.sin(x * 0.5 + b) - x * 0.25
+        state[0] = x.compute()
+
+    assert recognised(seen, turn) == 3
+    expected = a.numpy()
+    for _ in range(12 * TURNS):
+        expected = np.sin(expected * np.float32(0.5) + b.numpy()) - expected * np.float32(0.25)
+    np.testing.assert_allclose(state[0].numpy(), expected, rtol=1e-3, atol=1e-4)
+
+
 def test_variables_that_hold_what_lies_between_are_no_hindrance(seen):
     a, b = operands(LARGE)
 
