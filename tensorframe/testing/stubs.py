@@ -298,15 +298,24 @@ def written_in(name: str, value: Any) -> tuple[str, str] | None:
     if isinstance(value, types.ModuleType):
         package, _, last = value.__name__.rpartition(".")
         return package, last
-    undecorated = getattr(value, "__wrapped__", value)  # for users, some take more than is written
+    # for users, some take more than is written
+    written = list(_unwrapped(value))
     # another name for a function or class keeps the name it was defined by; constants may be equal by chance
     for candidate in (name, getattr(value, "__name__", name)):
         for module in modules():
             if candidate in definitions(module) and any(
-                getattr(module, candidate) is each for each in (value, undecorated)
+                getattr(module, candidate) is each for each in written
             ):
                 return module.__name__, candidate
     return None
+
+
+def _unwrapped(value: Any) -> Iterator[Any]:
+    """Yield a public value, and what it wraps."""
+    yield value
+    while hasattr(value, "__wrapped__"):
+        value = value.__wrapped__
+        yield value
 
 
 @cache

@@ -136,7 +136,7 @@ def lost(expression: Expression, turns: int = 9) -> tuple[float, float]:
     # blocks have the rows that they see of the next one, as tasks have
     seen = rows + 2 if expression is stencil else rows
     blocks = [_on_cpu(values[first : first + seen]) for first in range(0, len(values), rows)]
-    ways = (
+    ways: tuple[Callable[[], Any], ...] = (
         partial(_computed, expression, on_dask),
         lambda: [expression(tfr, block).compute() for block in blocks],
         partial(_computed, expression, _on_cpu(values)),
