@@ -159,9 +159,9 @@ def sass(session: nox.Session) -> None:
 
 @nox.session
 def fourier(session: nox.Session) -> None:
-    """Fourier transforms of all lengths up to 4,096, and some primes above, on every device. Many minutes.
+    """Errors of Fourier transforms of all lengths up to 4,096, and some primes above, on every device. Many minutes.
 
-    An OpenCL kernel for each of 489 lengths takes most of it. Arguments go to pytest, for example `-- -k wgpu -n 8`.
+    Of complex numbers, of real ones and back to these. Arguments go to pytest, for example `-- -k wgpu -n 8`.
     """
     prepare(session, "--editable", ".[dev]")
     test = "tests/backends/test_device_fourier.py"
