@@ -18,6 +18,7 @@ from tensorframe.forks import new_lock
 from tensorframe.graph.device import Device
 from tensorframe.graph.references import referenced
 from tensorframe.runtime.bound_replay import Arguments, Leaves
+from tensorframe.runtime.pace import handing_over
 from tensorframe.schedule.plan import Plan, StepKind
 
 # Replays before memory is taken for good; twice as many whenever arguments turn out to be others.
@@ -53,6 +54,15 @@ def device_to_record(plan: Plan, given: Arguments) -> Device | None:
         return None
     calls = any(step.kind is StepKind.LIBRARY for step in plan.steps)
     return None if calls and backend.has_libraries else device
+
+
+def _without_waiting(perform: Perform, slots: list[Any]) -> list[Any]:
+    """Run a plan that is recorded: its queue is held, and a thread that waits for the device would wait for that."""
+    token = handing_over.set(True)
+    try:
+        return perform(slots)
+    finally:
+        handing_over.reset(token)
 
 
 class LaunchReplay:
@@ -112,7 +122,7 @@ class LaunchReplay:
         for place in written:
             self._written.append((place, values[place].block.buffer, _layout(values[place])))
             values[place] = None  # or a step would find that somebody else refers to it
-        recording = Recording(opened.queue, opened.pool, lambda: perform(slots))
+        recording = Recording(opened.queue, opened.pool, lambda: _without_waiting(perform, slots))
         outputs = list(recording.outputs)
         if not recording.is_complete or not self._can_be_kept(outputs):
             self._patience = 0

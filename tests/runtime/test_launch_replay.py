@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.device import recorded
 from tensorframe.errors import DeviceError, IndexingError, TracingError
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.runtime import launch_replay
+from tensorframe.runtime import executor, launch_replay, pace
+from tensorframe.runtime.cache import PLANS
 from tests.backends.counts import counted
 from tests.backends.devices import on_every_device
 
@@ -192,3 +196,34 @@ def test_tokens_are_those_of_the_plan(device: str, monkeypatch: pytest.MonkeyPat
     tokens = list(model.generate([1, 2, 3], max_tokens=MANY + 6))
     monkeypatch.setattr(launch_replay, "_REPLAYS", 10**6)
     assert list(model.generate([1, 2, 3], max_tokens=MANY + 6)) == tokens
+
+
+@on_every_device
+def test_nobody_waits_for_the_device_while_launches_are_recorded(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queue is held meanwhile, so a thread that waited for the device would wait for this one, and it for that."""
+    held: list[bool] = []
+    inside = recorded._noted
+
+    @contextmanager
+    def noted(queue: Any) -> Iterator[Any]:
+        held.append(True)
+        with inside(queue) as calls:
+            yield calls
+        held.clear()
+
+    waits: list[bool] = []
+    monkeypatch.setattr(recorded, "_noted", noted)
+    monkeypatch.setattr(executor, "can_take_long", lambda _plan: True)
+    monkeypatch.setattr(pace, "_FIRST", 0.0)
+    monkeypatch.setattr(pace._Pace, "catch_up", lambda _pace: waits.append(bool(held)))
+    monkeypatch.setattr(pace, "_paces", {})
+    PLANS.clear()
+    append, stored = appending(device), begun(device)
+    for call in range(MANY):
+        called(append, stored, call, device)
+    PLANS.clear()
+    assert is_recorded(append)
+    assert waits
+    assert not any(waits)
