@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from tensorframe.dtypes import as_scalar
 from tensorframe.graph.device import CPU
@@ -71,22 +71,10 @@ def _step(
     origins: dict[int, int],
     written: dict[int, str],
 ) -> Step:
-    sources = list(group.inputs)
-    index = {node: index for index, node in enumerate(sources)}
-    ops = []
-    for node in group.nodes:
-        arguments = tuple([index[source] for source in group.operands(node)])
-        index[node] = len(index)
-        ops.append(RegionOp(node.op, node.attrs, arguments, node.shape, node.dtype))
-    leaving = [node for node in group.nodes if node in needed]
-    region = Region(
-        tuple([(node.shape, node.dtype) for node in sources]),
-        tuple(ops),
-        tuple([index[node] for node in leaving]),
-    )
+    region, index, leaving = region_of(group, needed)
     if group.space is not None:
         region.settle(_number_space(group.space, group, index))
-    inputs = tuple([slots.number(node) for node in sources])
+    inputs = tuple([slots.number(node) for node in group.inputs])
     step = Step(
         _kind(group.nodes[0].op.kind),  # a product's comes first; its sink may be elementwise
         group.sink.device,
@@ -101,6 +89,26 @@ def _step(
     )
     charge(step, [slots.slots[slot] for slot in inputs], [slots.slots[s] for s in step.outputs])
     return step
+
+
+def region_of(
+    group: Group, needed: Collection[Node]
+) -> tuple[Region, Mapping[Node, int], Sequence[Node]]:
+    """Return the ops of a group, the number of each value, and those that leave it, which are `needed` elsewhere."""
+    sources = list(group.inputs)
+    index = {node: index for index, node in enumerate(sources)}
+    ops = []
+    for node in group.nodes:
+        arguments = tuple([index[source] for source in group.operands(node)])
+        index[node] = len(index)
+        ops.append(RegionOp(node.op, node.attrs, arguments, node.shape, node.dtype))
+    leaving = [node for node in group.nodes if node in needed]
+    region = Region(
+        tuple([(node.shape, node.dtype) for node in sources]),
+        tuple(ops),
+        tuple([index[node] for node in leaving]),
+    )
+    return region, index, leaving
 
 
 def _names(nodes: Sequence[Node], written: Mapping[int, str]) -> tuple[str, ...]:

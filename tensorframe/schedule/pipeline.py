@@ -30,6 +30,7 @@ from tensorframe.schedule.order import least_live_bytes_first
 from tensorframe.schedule.peak import peak_bytes
 from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
+from tensorframe.schedule.prologues import merge_prologues
 from tensorframe.schedule.raw_kernels import write_references
 from tensorframe.schedule.small_factors import read_as_they_are
 
@@ -129,6 +130,7 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
     groups = merge_assignments(groups, roots, capabilities)
     groups = merge_epilogues(groups, roots, capabilities)
     groups = merge_chains(groups, roots, capabilities)
+    groups = merge_prologues(groups, roots, capabilities)
     return merge_alike(groups, roots, capabilities)
 
 

@@ -20,6 +20,7 @@ from tests.backends.test_device_rows import PARTS
 from tests.backends.test_device_rows import test_every_row as rows_agree
 from tests.frontend import test_segments
 from tests.kernel.form_cases import CASES, by_numpy, operand
+from tests.schedule import test_prologues
 
 pytestmark = pytest.mark.skipif(
     host_gpu.COMPILER is None, reason="kernels are compiled by the system's C++ compiler here"
@@ -130,6 +131,13 @@ def test_order_statistics_and_partitions(gpu):
     np.testing.assert_array_equal(tfr.partition(y, 500).numpy()[:, 500], np.sort(x)[:, 500])
     places = tfr.argpartition(y, 500).numpy()
     np.testing.assert_array_equal(np.take_along_axis(x, places, 1)[:, 500], np.sort(x)[:, 500])
+
+
+def test_products_that_quantise_their_vector(gpu, monkeypatch):
+    for bits, rows, height, columns in ((8, 1, 40, 128), (4, 2, 90, 96)):
+        test_prologues.test_one_kernel_has_the_bits_of_several(
+            "cuda", bits, rows, height, columns, symmetric=True, monkeypatch=monkeypatch
+        )
 
 
 def test_products_of_bytes(gpu):

@@ -96,6 +96,20 @@ def test_kernels_of_many_operands_compile(texts):
     compile_all(texts, "sm_80")
 
 
+@pytest.mark.parametrize("bits", [4, 8])
+def test_products_compile_that_quantise_their_vector(architecture, texts, bits):
+    x = tfr.asarray(np.ones((1, 4096), np.float32), device="cuda")
+    words = tfr.asarray(np.ones((64, 128 * bits), np.uint32), device="cuda")
+    scales = tfr.asarray(np.ones((64, 128), np.float16), device="cuda")
+    matrix = tfr.quantization.QuantizedTensor(words, scales, bits=bits, group=32)
+    product = (x / tfr.sqrt(tfr.mean(x * x, axis=-1, keepdims=True))) @ matrix.mT
+    plan = tfr.explain(product)
+    assert plan.kernels == 1, plan
+    tfr.compute(product)
+    assert any("made2" in text and "dot4" in text for text in texts.values())
+    compile_all(texts, architecture)
+
+
 def test_assignments_compile_that_makers_of_values_do(architecture, texts):
     x, y = [tfr.asarray(np.ones(shape, np.float32), device="cuda") for shape in ((9, 3), (2, 5))]
     index = tfr.asarray(np.array([4, 1], np.int32), device="cuda")

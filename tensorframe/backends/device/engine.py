@@ -30,6 +30,7 @@ from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, made
+from tensorframe.backends.device.prologue import WithPrologue, has_prologue
 from tensorframe.backends.device.promises import Outstanding, Promise
 from tensorframe.backends.device.queue import Queue, Unusable, forked
 from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
@@ -351,6 +352,8 @@ class KernelBackend(Backend):
             return PiecesProgram(region, partial(self._kernels, device=device), new)
         if assigns(region):
             return AssigningProgram(region, partial(self._kernels, device=device))
+        if has_prologue(region):
+            return self._kernels(region, WithPrologue, device=device)
         parts = split_outputs(region, self.open_device(device).queue.traits.max_buffers)
         if len(parts) > 1:
             return SplitProgram([self._kernels(part, device=device) for part in parts])

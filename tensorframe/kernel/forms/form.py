@@ -45,6 +45,7 @@ class Form:
     unit: ir.Expr | None = None  # where the partial result of a piece of an ordered sum goes
     # sum of the elements whose distances a sum of squares takes -> this one
     followed: dict[int, int] = field(default_factory=dict)
+    prefix: str = "r"  # of its accumulators: forms of one kernel have their own
 
     @property
     def region(self) -> Region:
@@ -124,7 +125,7 @@ def finish_pass(form: Form, number: int) -> None:
 
 def accumulator(form: Form, value: int) -> ir.Variable:
     """Return the variable that a reduction accumulates in."""
-    return ir.variable(f"r{value}", form.accumulation(value).dtype)
+    return ir.variable(f"{form.prefix}{value}", form.accumulation(value).dtype)
 
 
 def reductions_in(form: Form, number: int) -> list[int]:

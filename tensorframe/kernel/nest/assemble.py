@@ -74,14 +74,14 @@ def finish(
 
     `runs` are those that it runs, if it does so in place of a kernel of `statements`, whose operands it has.
     """
-    scalars, notes = tuple(body.scalars.values()), _notes(body.region)
+    scalars, notes = tuple(body.scalars.values()), notes_of(body.region)
     numbers = body.numbers
     return assembled(
         statements, numbers, scalars, notes, *flags, lanes=lanes, index=index, runs=runs
     )
 
 
-def _notes(region: Region) -> tuple[str, ...]:
+def notes_of(region: Region) -> tuple[str, ...]:
     """Return the ops that the kernel runs, for its reader; no sizes, which many kernels of one text have."""
     names = [f"x{index}" for index in range(len(region.inputs))]
     lines = []

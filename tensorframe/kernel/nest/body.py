@@ -44,7 +44,7 @@ class Body:
 
     `indices` are the expressions of the loop indices, kept loops first; a form sets them before it reads elements.
     `known` are values that are there already: finished reductions, and what is in scratch memory. `widest` is the
-    floating dtype with the most digits that can be computed with.
+    floating dtype with the most digits that can be computed with. Bodies of one kernel have the same `numbers`.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Body:
         reads: dict[tuple[int, int], Any],
         lines: dict[int, list[tuple[int, int]]],
         widest: DType = float64,
+        numbers: Numbers | None = None,
     ) -> None:
         self.widest = widest
         self.region = region
@@ -61,7 +62,7 @@ class Body:
         self.lines = (
             lines  # value that a gather selects -> length and step of each axis that it selects on
         )
-        self.numbers = Numbers()
+        self.numbers = Numbers() if numbers is None else numbers
         self.sizes = [self.numbers.take(size, "n") for size in (*nest.kept, *nest.reduced)]
         self.indices: list[ir.Expr] = []
         self.known: dict[int, ir.Expr] = {}
