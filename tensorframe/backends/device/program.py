@@ -21,7 +21,7 @@ from tensorframe.codegen.words import Parameter, packed, parameters
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
-from tensorframe.kernel.ir import Loop, ParallelAxis, Statement
+from tensorframe.kernel.ir import Kernel, Loop, ParallelAxis
 from tensorframe.kernel.nest.assemble import Launch
 from tensorframe.kernel.spaces.gather import MARK
 from tensorframe.kernel.spaces.rewriting import Rewriting
@@ -181,7 +181,7 @@ class _Step:
         self._latest: tuple[list[int], list[Any], np.ndarray[Any, Any]] | None = None
         self.arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
         self.built = queue.build(kernel)
-        outer = next(statement for statement in kernel.body if _is_outermost(statement))
+        outer = _outermost(kernel)
         each = 1 if outer.over is ParallelAxis.GROUPS else kernel.lanes * outer.width
         groups = -(-launch.total // (each * launch.grain))
         self.groups = max(1, min(groups, queue.traits.max_groups))
@@ -206,10 +206,10 @@ class _Step:
         return words
 
 
-def _is_outermost(statement: Statement) -> bool:
-    """Whether a statement is the loop that groups share; what they make for themselves before has loops of its own."""
-    shared = (ParallelAxis.GRID, ParallelAxis.GROUPS)
-    return isinstance(statement, Loop) and statement.over in shared
+def _outermost(kernel: Kernel) -> Loop:
+    """Return the loop that groups share; what they make for themselves before has loops of its own."""
+    loops = [statement for statement in kernel.body if isinstance(statement, Loop)]
+    return next(loop for loop in loops if loop.over in (ParallelAxis.GRID, ParallelAxis.GROUPS))
 
 
 def _put(words: np.ndarray[Any, Any], parameter: Parameter, value: Any) -> None:
