@@ -183,17 +183,31 @@ class Budget:
         room = self.room()
         if need > room:
             room = self.relieve(need)
-        if room >= need > room - self._accounts.pooled():
-            self._accounts.trim()  # libraries allocate what the plan needs, which cannot use pooled blocks
         if need > room:
             self.credit, self.spare = 0, 0
             self.refusals += 1
             return False
+        self._admit(need, room)
+        return True
+
+    def admits_as_it_is(self, need: int) -> bool:
+        """Whether so many bytes can be taken without anything that is given up for them; what is left is credit."""
+        if need <= self.credit:
+            self.credit -= need
+            return True
+        room = self.room()
+        if need > room:
+            return False
+        self._admit(need, room)
+        return True
+
+    def _admit(self, need: int, room: float) -> None:
+        if need > room - self._accounts.pooled():
+            self._accounts.trim()  # libraries allocate what the plan needs, which cannot use pooled blocks
         # pooled blocks do not serve allocations outside of the pool
         left = room - self._accounts.pooled() - need
         self.credit = int(min((room - need) / _CREDIT, left, _MOST_CREDIT))
         self.spare = need + self.credit
-        return True
 
     def admits_light(self, need: int) -> bool:
         """Whether so few bytes can be taken: they may use half of the reserve for untracked memory."""

@@ -20,6 +20,9 @@ class Room:
     def admits(self, need):
         return need <= self._room
 
+    def admits_as_it_is(self, need):
+        return need <= self._room
+
     def why_not(self, need):
         return f"{need} bytes are needed, and {self._room} are left"
 

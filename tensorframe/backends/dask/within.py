@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorframe.backends.budget import LIGHT, PYTHONS, Budget, NoRoomError
+from tensorframe.backends.budget import LIGHT, PYTHONS, NoRoomError
 from tensorframe.backends.dask.arrays import Array, block_keys
 from tensorframe.backends.dask.local import Graph, Key, Run
 from tensorframe.backends.dask.sizes import Sizes, beside
@@ -23,8 +23,7 @@ def run_within_memory(arrays: Sequence[Array], workers: int) -> list[list[Any]] 
     NoRoomError, before the first task, where not even one task after the other fits.
     """
     sizes, budget = Sizes(arrays), pool.budget
-    most = sizes.at_once(workers)
-    if most < LIGHT or _fits(budget, most + PYTHONS):
+    if has_room(sizes.at_once(workers)):
         return None
     tasks = SizedGraph(sizes, [list(block_keys(array)) for array in arrays])
     peak, task = tasks.peak()
@@ -34,12 +33,9 @@ def run_within_memory(arrays: Sequence[Array], workers: int) -> list[list[Any]] 
     return OrderedRun(tasks, workers, room - peak - PYTHONS).blocks()
 
 
-def _fits(budget: Budget, need: int) -> bool:
-    """Whether there is room for so many bytes as it is; nothing is given up for them."""
-    if need > budget.credit:
-        return need <= budget.room() and budget.admits(need)
-    budget.credit -= need
-    return True
+def has_room(most: int) -> bool:
+    """Whether there is room for so many bytes of tasks as it is; nothing is given up for them."""
+    return most < LIGHT or pool.budget.admits_as_it_is(most + PYTHONS)
 
 
 class SizedGraph(Graph):
