@@ -20,6 +20,8 @@ class Provenance:
     ops: str = ""
     line: str = ""
     """The last part of the file's name, or the cell, and the line: `analysis.py:12`."""
+    alone: bool = False
+    """Whether it is the only step and nobody watches the run: what it gives may be there before the plan's end."""
     layers: dict[str, int] = field(default_factory=dict)
     """Step by the name of each layer of tasks that programs of this run made."""
     sizes: dict[str, int] = field(default_factory=dict)

@@ -83,7 +83,8 @@ def execute(
         perform = checking(_perform)
     if runner.observers or checked or stamps is not None or events.listeners or runner.chunked:
         looking = observed(runner, plan, checked, stamps)
-        _observed(perform, runner, looking, slots, plan, recorded)
+        watched = checked or stamps is not None or bool(events.listeners)
+        _observed(perform, runner, looking, slots, plan, recorded, watched=watched)
     elif runner.quiet:
         perform(runner.actions, slots, plan, recorded)
     else:
@@ -101,8 +102,10 @@ def _observed(
     slots: list[Any],
     plan: Plan,
     recorded: Recorded,
+    *,
+    watched: bool,
 ) -> None:
-    """Run every step as observers hand it on, the last of which asks the others."""
+    """Run every step as observers hand it on, the last of which asks the others; `watched` by who asked for that."""
     # another thread may have settled the runner since: then there are no observers
     actions = looking[-1] if looking else runner.actions
     try:
@@ -114,7 +117,9 @@ def _observed(
         if runner.chunked:
             from tensorframe.runtime.settling import perform_and_settle
 
-            perform_and_settle(perform, actions, slots, plan, recorded, runner.chunked)
+            perform_and_settle(
+                perform, actions, slots, plan, recorded, runner.chunked, watched=watched
+            )
         elif runner.quiet:
             perform(actions, slots, plan, recorded)
         else:

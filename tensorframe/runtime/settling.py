@@ -7,7 +7,7 @@ a run does. So a task that fails is explained as its step is on other devices.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import PurePath
+from os.path import basename
 from typing import Any
 
 from tensorframe.backends.budget import NoRoomError
@@ -34,9 +34,11 @@ def perform_and_settle(
     plan: Plan,
     recorded: Recorded,
     devices: tuple[Device, ...],
+    *,
+    watched: bool,
 ) -> None:
     """Run all steps, then the tasks of those outputs of the plan that live on `devices`."""
-    provenance = Provenance()
+    provenance = Provenance(alone=len(plan.steps) == 1 and not watched)
     with known(provenance):
         perform(_located(actions, plan, recorded, provenance), slots, plan, recorded)
         for device in devices:
@@ -66,5 +68,5 @@ def _located(
         provenance.step, provenance.ops, provenance.line = action[0], step.name, ""
         if site is not None:
             file, line = line_of(site)
-            provenance.line = f"{cell_of(file) or PurePath(file).name}:{line}"
+            provenance.line = f"{cell_of(file) or basename(file)}:{line}"
         yield action

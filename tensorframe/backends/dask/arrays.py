@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, product
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import dask.array as da
 import numpy as np
+from dask import config
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from tensorframe.dtypes import DType
@@ -93,6 +94,35 @@ def array_of(
     """Return the array whose blocks are the tasks (name, i, j, ...), which depend on those of `sources`."""
     graph = HighLevelGraph.from_collections(name, tasks, dependencies=list(sources))
     return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+
+
+class Form(NamedTuple):
+    """What arrays of one shape, grid and dtype have in common."""
+
+    chunks: Chunks
+    meta: np.ndarray[Any, Any]
+    notes: dict[str, Any]
+    """What Dask notes at the layer."""
+
+
+def form_of(array: Array) -> Form:
+    """Return what an array has in common with others."""
+    notes = array.dask.layers[array.name].collection_annotations
+    return Form(array.chunks, array._meta, dict(notes))
+
+
+def array_of_form(name: str, blocks: Mapping[Any, Any], form: Form) -> Array:
+    """Return the array of blocks that are there, as `array_of` does.
+
+    Dask would look at its chunks again, which takes longer than all else that a kernel for a few blocks needs.
+    """
+    if config.get("array_plugins", ()):
+        return array_of(name, blocks, form.chunks, form.meta.dtype)
+    layer = MaterializedLayer(blocks, collection_annotations=dict(form.notes))
+    array = object.__new__(da.Array)
+    array.dask = HighLevelGraph({name: layer}, {name: set()})
+    array._name, array._chunks, array._meta = name, form.chunks, form.meta
+    return array
 
 
 def one_block(shape: Shape) -> Chunks:

@@ -125,20 +125,24 @@ class DaskBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return what adds the tasks of a region to the graphs of its inputs."""
-        from tensorframe.backends.dask.lowering import lowered
+        from tensorframe.backends.dask.repeating import Repeating
         from tensorframe.backends.dask.room import of_client
 
+        repeating = Repeating(region)
         reason = self.bottleneck(region, device)
         if reason is not None:
             log("%s", reason)
 
         def add_tasks(inputs: Sequence[Any], _: Sequence[Any | None]) -> Sequence[Any]:
+            ready = repeating.ready(inputs, self.settings)
+            if ready is not None:
+                return ready
             # of hundred thousands of tasks none is garbage, and to look through them takes as long as to make them
             collects = gc.isenabled()
             gc.disable()
             try:
                 with of_client(self.settings.client):
-                    return lowered(region, inputs, self.settings)
+                    return repeating.pending(inputs, self.settings)
             finally:
                 if collects:
                     gc.enable()

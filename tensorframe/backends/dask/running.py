@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dask import config, threaded
-from dask.base import get_scheduler, persist
+from dask.base import get_scheduler, named_schedulers, persist
 from dask.callbacks import Callback
 from dask.local import get_sync
 from dask.system import CPU_COUNT
@@ -58,6 +58,9 @@ def run_here() -> bool:
 
 def _scheduler() -> Any:
     """Return what runs tasks without a client of ours: as Dask is set up, threads if it is not."""
+    chosen = config.config.get("scheduler")
+    if type(chosen) is str and chosen in named_schedulers:  # Dask would look for a client first
+        return named_schedulers[chosen]
     return get_scheduler() or threaded.get
 
 
@@ -69,7 +72,7 @@ def _kept_here(arrays: Sequence[Any]) -> list[Any]:
     run = _scheduler()
     if run not in _HERE:
         return list(persist(*arrays, optimize_graph=optimizes(arrays), scheduler=run))
-    workers = 1 if run is get_sync else config.get("num_workers", None) or CPU_COUNT
+    workers = _workers(run)
     blocks = run_within_memory(arrays, workers)
     if blocks is None and optimizes(arrays):
         return list(persist(*arrays, optimize_graph=True, scheduler=run))
@@ -88,10 +91,23 @@ def _kept_here(arrays: Sequence[Any]) -> list[Any]:
     ]
 
 
+def unwatched_workers() -> int | None:
+    """Return how many threads of this process run tasks; None where tasks run elsewhere, or somebody watches them."""
+    run = _scheduler()
+    return None if run not in _HERE or _is_watched() else _workers(run)
+
+
+def _workers(run: Any) -> int:
+    """Return how many threads of this process a scheduler of it has."""
+    return 1 if run is get_sync else config.get("num_workers", None) or CPU_COUNT
+
+
 def _is_watched() -> bool:
     """Whether Dask's scheduler has callbacks, threads of the user's own, or values that it is to keep."""
-    chosen = any(config.get(name, None) is not None for name in ("cache", "pool"))
-    return bool(Callback.active) or chosen
+    chosen = config.config
+    return (
+        bool(Callback.active) or chosen.get("cache") is not None or chosen.get("pool") is not None
+    )
 
 
 def optimizes(arrays: Iterable[Any]) -> bool:

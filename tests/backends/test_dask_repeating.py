@@ -1,0 +1,237 @@
+"""A region on neighbouring blocks of one array runs at once the second time, and anything else makes tasks as ever."""
+
+import gc
+import pickle
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import CancelledError, KernelError
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+from dask.callbacks import Callback  # noqa: E402
+
+from tensorframe.backends.dask import repeating, running, within  # noqa: E402
+from tensorframe.backends.dask.arrays import array_of, array_of_form, block_keys, form_of  # noqa: E402
+from tensorframe.backends.dask.together import in_one_array  # noqa: E402
+from tests.backends.dask_room import pool_with  # noqa: E402
+
+ROWS, COLUMNS, BLOCKS = 256, 64, 8
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with tfr.config.override(threads=1), dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """The arrays that were made without a graph."""
+    made = []
+    make = repeating._made
+
+    def noted(*arguments):
+        made.append(make(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(repeating, "_made", noted)
+    return made
+
+
+def numbers(seed=0, rows=ROWS):
+    return np.random.default_rng(seed).standard_normal((rows, COLUMNS)).astype(np.float32)
+
+
+def on_dask(values, rows=ROWS // BLOCKS):
+    return tfr.from_native(da.from_array(values, chunks=(rows, COLUMNS)).persist())
+
+
+def softmax(x):
+    return tfr.softmax(x, axis=1)
+
+
+PROGRAMS = {
+    "a chain": lambda x: tfr.sqrt(tfr.abs(tfr.sin(x) * 2 + tfr.exp(-x))),
+    "a softmax": softmax,
+    "a layer norm": lambda x: (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True),
+    "a stencil": lambda x: 4 * x[1:-1, 1:-1] - x[:-2, 1:-1] - x[2:, 1:-1] - x[1:-1, 2:],
+    "positions beside": lambda x: x * 2 + tfr.arange(COLUMNS, device="dask", dtype="float32"),
+}
+
+
+def by_tasks(program, values):
+    """The result of blocks in memory of their own, which tasks make one by one."""
+    blocks = da.from_array(values, chunks=(ROWS // BLOCKS, COLUMNS)).map_blocks(np.copy)
+    return program(tfr.from_native(blocks.persist())).numpy()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_but_the_first_run_at_once_and_have_the_bits_of_tasks(name, workers, at_once):
+    program = PROGRAMS[name]
+    scheduler = "synchronous" if workers == 1 else "threads"
+    with dask.config.set(scheduler=scheduler, num_workers=workers):
+        first = program(on_dask(numbers())).compute().native()
+        at_once.clear()
+        for seed in range(3):
+            found = program(on_dask(numbers(seed))).compute()
+            assert len(at_once) == seed + 1
+            assert found.native() is at_once[-1]
+            assert found.native().chunks == first.chunks
+            assert np.array_equal(found.numpy(), by_tasks(program, numbers(seed)))
+            assert len(at_once) == seed + 1
+
+
+@pytest.mark.parametrize("name", ["a chain", "a softmax", "a stencil"])
+def test_eight_blocks_take_few_calls(name):
+    """Some 2,000 where tasks are made, ordered and run; calls do not depend on what else runs."""
+    program, x = PROGRAMS[name], on_dask(numbers())
+    for _ in range(3):
+        program(x).compute()
+    calls = 0
+
+    def count(_, event, __):
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        program(x).compute()
+    finally:
+        sys.setprofile(before)
+    assert 50 < calls < 500
+
+
+class Watching(Callback):
+    def __init__(self):
+        super().__init__(pretask=lambda key, *_: self.seen.append(key))
+        self.seen = []
+
+
+def repeated(values=None):
+    """What has run at once before, and what is to be run again."""
+    x = on_dask(numbers() if values is None else values)
+    for _ in range(2):
+        softmax(x).compute()
+    return x
+
+
+def test_other_chunks_and_other_pieces_make_tasks(at_once):
+    repeated()
+    at_once.clear()
+    values = numbers(1)
+    wanted = by_tasks(softmax, values)
+    moved = np.concatenate([values, values])
+    for x in (
+        on_dask(values, rows=ROWS // 4),
+        on_dask(moved)[ROWS:],
+        tfr.from_native(da.from_array(values, chunks=(32, COLUMNS)).map_blocks(np.copy)),
+    ):
+        assert np.array_equal(softmax(x).numpy(), wanted)
+    assert not at_once
+
+
+def test_who_watches_sees_tasks(at_once):
+    x = repeated()
+    at_once.clear()
+    wanted = by_tasks(softmax, numbers())
+    with Watching() as watching:
+        found = softmax(x).compute()
+    assert len(watching.seen) == BLOCKS
+    assert np.array_equal(found.numpy(), wanted)
+    with tfr.profile():
+        found = softmax(x).compute()
+    assert np.array_equal(found.numpy(), wanted)
+    with tfr.config.override(check_nan=True):
+        found = softmax(x).compute()
+    assert np.array_equal(found.numpy(), wanted)
+    with dask.config.set(scheduler="processes"):
+        assert running.unwatched_workers() is None
+    assert not at_once
+    softmax(x).compute()
+    assert len(at_once) == 1
+
+
+def test_without_room_tasks_run_in_order(at_once, monkeypatch):
+    values = np.tile(numbers(), (1, 4))  # light plans are compared with nothing
+    blocks = da.from_array(values, chunks=(ROWS // BLOCKS, values.shape[1]))
+    x = tfr.from_native(blocks.persist())
+    for _ in range(2):
+        wanted = softmax(x).compute().numpy()
+    assert len(at_once) >= 1
+    at_once.clear()
+    monkeypatch.setattr(within, "pool", pool_with(0))
+    with pytest.raises(tfr.errors.OutOfMemoryError, match="nothing has run"):
+        softmax(x).compute()
+    assert not at_once
+    monkeypatch.undo()
+    assert np.array_equal(softmax(x).numpy(), wanted)
+
+
+def test_other_numbers_are_other_numbers(at_once):
+    x = on_dask(numbers())
+    for number in (2.0, 2.0, 3.0, -0.0, 0.0, 0.0):
+        found = tfr.exp(x * number) / number if number else tfr.copysign(x, number)
+        on_cpu = tfr.asarray(numbers(), device="cpu")
+        wanted = tfr.exp(on_cpu * number) / number if number else tfr.copysign(on_cpu, number)
+        assert np.array_equal(found.numpy(), wanted.numpy())
+
+
+@pytest.mark.parametrize(
+    ("raised", "error"), [(KeyboardInterrupt, CancelledError), (RuntimeError, KernelError)]
+)
+def test_what_fails_at_once_names_its_line(raised, error, monkeypatch):
+    x = repeated()
+
+    def failing(*_):
+        raise raised("broken")
+
+    monkeypatch.setattr(repeating._AtOnce, "run", failing)
+    y = softmax(x)
+    with pytest.raises(error) as caught:
+        y.compute()
+    if raised is RuntimeError:
+        assert "return tfr.softmax(x, axis=1)" in str(caught.value)
+    assert not y.is_computed
+    monkeypatch.undo()
+    assert np.array_equal(y.numpy(), by_tasks(softmax, numbers()))
+
+
+def test_nothing_of_the_operands_is_kept():
+    values = numbers()
+    gone = weakref.ref(values)
+    x = repeated(values)
+    del values, x
+    gc.collect()
+    assert gone() is None
+
+
+def test_arrays_of_a_form_are_those_that_dask_makes():
+    values = numbers()
+    native = on_dask(values).native()
+    blocks = {("again", *key[1:]): native.dask[key] for key in block_keys(native)}
+    made = array_of_form("again", blocks, form_of(native))
+    other = array_of("again", blocks, native.chunks, native.dtype)
+    assert (made.shape, made.chunks, made.dtype) == (other.shape, other.chunks, other.dtype)
+    assert made.__dask_keys__() == other.__dask_keys__()
+    assert made.dask.dependencies == other.dask.dependencies
+    notes = [array.dask.layers["again"].collection_annotations for array in (made, other)]
+    assert notes[0] == notes[1]
+    assert np.array_equal((made[3:70].T + 1).compute(), values[3:70].T + 1)
+    assert np.array_equal(pickle.loads(pickle.dumps(made)).compute(), values)
+
+
+def test_blocks_of_another_dtype_are_not_the_array_below_them(at_once):
+    values = numbers()
+    for _ in range(2):
+        bits = tfr.from_native(da.from_array(values.view(np.int32), chunks=(32, 64)).persist())
+        assert np.array_equal((bits + 1).numpy(), values.view(np.int32) + 1)
+    blocks = [values.view(np.int32)[first : first + 32] for first in range(0, ROWS, 32)]
+    assert in_one_array(blocks, values.shape) is None
