@@ -33,7 +33,7 @@ libraries among it ([Larger than memory](larger_than_memory.md)).
 
 **W25** Expressions on Dask's device beside `dask.array`, by its scheduler of two threads
 ([On a cluster](cluster.md)). Tasks are counted as they run; seconds are those of processors, the least of three runs.
-What blocks lose is measured by turns on one thread; they are parts of one array.
+What Dask costs is measured by turns on one thread, in blocks that are parts of one array.
 
 {clusters}
 """
