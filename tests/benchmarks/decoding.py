@@ -13,15 +13,17 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tensorframe as tfr
 from tensorframe.backends.numpy.threads import thread_count
+from tests.benchmarks.tables import Table
 
 HIDDEN, WIDE, HEADS, SHARED, SIZE, WORDS = 2048, 8192, 32, 8, 64, 128256
 CONTEXT, PROMPT = 512, 16
@@ -159,14 +161,61 @@ def seconds(tokens: Iterator[int]) -> tuple[float, list[int]]:
     return float(np.median(np.sort(times)[: max(len(times) // 2, 1)])), given
 
 
-def say(line: str) -> None:
-    """Print a line at once."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+class Decoded(NamedTuple):
+    """What a library took for a token, the percentage of reading that this is, and the tokens that it gave."""
+
+    kind: str
+    name: str
+    seconds: float
+    share: float
+    tokens: list[int]
+
+    def __str__(self) -> str:
+        """A line for the terminal."""
+        return (
+            f"{self.kind:5} {self.name:24} {1 / self.seconds:6.2f} tokens/s, {1e3 * self.seconds:6.1f} ms, "
+            f"{self.share:.0%} of reading; begins {self.tokens[:4]}"
+        )
+
+
+def reading() -> float:
+    """Return the bytes that `tfr.calibrate` reads in a second."""
+    (found,) = tfr.calibrate("cpu", force=True)
+    assert found.limits is not None
+    return found.limits.read_bandwidth
+
+
+def decoded(kinds: Sequence[str], layers: int, tokens: int, read: float) -> Iterator[Decoded]:
+    """Yield what each library takes, one after the other, from the same file of each kind."""
+    for kind in kinds:
+        count, nbytes = BLOCKS[kind]
+        # the embedding is the last product's matrix too
+        size = sum(rows * columns for _, rows, columns in matrices(layers)) // count * nbytes
+        runs: dict[str, Callable[[Path], Iterator[int]]] = {
+            "tensorframe": partial(of_tensorframe, count=tokens)
+        }
+        if find_spec("llama_cpp"):
+            runs["llama.cpp"] = partial(of_llama_cpp, count=tokens)
+        if find_spec("torch") and kind == "f32":
+            runs["PyTorch, products alone"] = partial(of_pytorch, count=tokens, layers=layers)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.gguf"
+            write(path, kind, layers)
+            for name, run in runs.items():
+                each, given = seconds(run(path))
+                yield Decoded(kind, name, each, size / each / read, given)
+
+
+def table(measured: Sequence[Decoded]) -> Table:
+    """Return milliseconds a token as a table."""
+    rows = [
+        [one.kind, one.name, f"{1e3 * one.seconds:.1f} ms", f"{one.share:.0%}"] for one in measured
+    ]
+    return Table("", ["weights", "", "a token", "of reading"], rows, range(2, 4))
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", default=["q8_0", "q4_0"], choices=list(BLOCKS))
     parser.add_argument("--layers", type=int, default=16)
@@ -174,35 +223,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     tfr.config.configure(threads=options.threads)
-    (found,) = tfr.calibrate("cpu", force=True)
-    assert found.limits is not None
-    read = found.limits.read_bandwidth
-    say(f"reading: {read / 1e9:.1f} GB/s, copying: {found.limits.copy_bandwidth / 1e9:.1f} GB/s")
-    for kind in options.kinds:
-        count, nbytes = BLOCKS[kind]
-        # the embedding is the last product's matrix too
-        size = (
-            sum(rows * columns for _, rows, columns in matrices(options.layers)) // count * nbytes
-        )
-        runs: dict[str, Callable[[Path], Iterator[int]]] = {
-            "tensorframe": lambda path: of_tensorframe(path, options.tokens)
-        }
-        if find_spec("llama_cpp"):
-            runs["llama.cpp"] = lambda path: of_llama_cpp(path, options.tokens)
-        if find_spec("torch") and kind == "f32":
-            runs["PyTorch, products alone"] = lambda path: of_pytorch(
-                path, options.tokens, options.layers
-            )
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.gguf"
-            write(path, kind, options.layers)
-            for name, run in runs.items():
-                each, tokens = seconds(run(path))
-                share = size / each / read
-                say(
-                    f"{kind:5} {name:24} {1 / each:6.2f} tokens/s, {1e3 * each:6.1f} ms, {share:.0%} of reading; "
-                    f"begins {tokens[:4]}"
-                )
+    read = reading()
+    sys.stdout.write(f"reading: {read / 1e9:.1f} GB/s\n")
+    for one in decoded(options.kinds, options.layers, options.tokens, read):
+        sys.stdout.write(f"{one}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -58,8 +58,9 @@ class Header:
     @property
     def is_busy(self) -> bool:
         """Whether others used so much of the machine that the figures are not to be trusted."""
-        before = self.load_before is not None and self.load_before > BUSY_BEFORE
-        return before or (self.others is not None and self.others > BUSY_DURING)
+        if self.others is not None:  # a load before may be that of what has ended by then
+            return self.others > BUSY_DURING
+        return self.load_before is not None and self.load_before > BUSY_BEFORE
 
     def lines(self) -> list[str]:
         """Return the header, a fact per line."""
