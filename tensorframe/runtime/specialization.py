@@ -6,7 +6,7 @@ nobody may refer to what lies between and is costly: that would have to be store
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import prod
 from sys import getrefcount
@@ -67,13 +67,7 @@ def _op_by_op(structure: Structure, options: Options, alone: Alone) -> Guard | N
     order, functions = graph.order, graph.functions
     text = Text()
     print_structure(text, structure, partial(_same_form, text))
-    for place, node in enumerate(nodes):
-        if node.storage is not None:
-            print_computed(text, place, node)
-        elif structure.inputs[place] is None:
-            is_number = f"n{place}.op is {text.name(CONSTANT)}"
-            text.unless(is_number, f"n{place}.dtype is {text.name(node.dtype)}")
-            text.lines.append(f"v{place} = {text.name(numbers)}[n{place}]")
+    _print_leaves(text, structure, _print_any_number)
     for place in made:
         _print_call(text, structure, place, functions, alone)
     store = text.name(_store)
@@ -81,6 +75,24 @@ def _op_by_op(structure: Structure, options: Options, alone: Alone) -> Guard | N
         text.lines.append(f"{condition}{store}(n{place}, v{place})")
     text.lines.append("return True")
     return _failing_elsewhere(silenced(text.function()))
+
+
+def _print_leaves(
+    text: Text, structure: Structure, print_number: Callable[[Text, int, Node], None]
+) -> None:
+    """Print the comparison of each leaf, which names its value."""
+    for place, node in enumerate(structure.nodes):
+        if node.storage is not None:
+            print_computed(text, place, node)
+        elif structure.inputs[place] is None:
+            print_number(text, place, node)
+
+
+def _print_any_number(text: Text, place: int, node: Node) -> None:
+    """Print the comparison of a number: functions take whichever it is."""
+    is_number = f"n{place}.op is {text.name(CONSTANT)}"
+    text.unless(is_number, f"n{place}.dtype is {text.name(node.dtype)}")
+    text.lines.append(f"v{place} = {text.name(numbers)}[n{place}]")
 
 
 def _same_form(text: Text, name: str, node: Node) -> list[str]:
@@ -161,11 +173,7 @@ def _by_plan(structure: Structure) -> Guard | None:
     charges = {request.order[index]: charge for index, charge in outlook.charges.items()}
     text = Text()
     print_structure(text, structure, partial(_same_attributes, text))
-    for place, node in enumerate(nodes):
-        if node.storage is not None:
-            print_computed(text, place, node)
-        elif structure.inputs[place] is None:
-            _print_number(text, place, node)
+    _print_leaves(text, structure, _print_number)
     uses, count = structure.uses(), text.name(getrefcount)
     is_free = {
         place: f"{count}(n{place}) <= {uses[place] + _REFERENCES}" for place in reversed(made[:-1])
