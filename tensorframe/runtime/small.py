@@ -288,6 +288,6 @@ def small_graph(
     if len(nodes) > most:
         return None
     if large:
-        apart = set(large)
-        nodes = [node for node in nodes if node not in apart]
+        planned = set(large)
+        nodes = [node for node in nodes if node not in planned]
     return SmallGraph(nodes, uses, functions.for_complex if is_complex else functions, values)

@@ -80,18 +80,8 @@ def run_view(node: Node) -> bool:
         return False  # the planned path meets the same error, and explains it
     if type(looked_at) is not Storage:  # it lies in a file, and its views do
         node.settle(looked_at.viewed(array))
-        return True
-    # the constructor and Node.settle written out, as in runtime/ready.py
-    storage = _new(Storage)
-    storage.device = node.device
-    storage.handle = array
-    storage.dtype = node.dtype
-    storage.shape = node.shape
-    if needing_nodes:
-        node.settle(storage)
     else:
-        node.storage = storage
-        node.inputs = ()
+        node.settle(Storage(node.device, array, node.dtype, node.shape))
     return True
 
 
@@ -123,6 +113,7 @@ def run_viewed(node: Node) -> bool:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
         return False  # the planned path meets the same error, and explains it
+    # the constructor and Node.settle written out, as in runtime/ready.py
     storage = _new(Storage)
     storage.device = node.device
     storage.handle = array
