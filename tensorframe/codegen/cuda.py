@@ -86,20 +86,43 @@ HELPER int dot4_uint32(unsigned int x, unsigned int y) {{ return __dp4a((int)x, 
 
 PRELUDE = _PRELUDE + "".join(_HELPERS.values())
 
+# Copies of 16 bytes to shared memory that go on while threads compute, since Ampere. What is not aligned is copied
+# by elements, by the same instruction where it copies so few bytes.
+_ADDRESS = """\
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+HELPER unsigned int shared_address(const void* x) { return (unsigned int)__cvta_generic_to_shared(x); }
+#endif
+"""
+_COPIES = """\
+template <typename T> HELPER void copy_neighbours(T* to, const T* from, unsigned int valid) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if ((unsigned long long)from % 16u == 0u) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+            :: "r"(shared_address(to)), "l"(from), "r"((unsigned int)sizeof(T) * valid) : "memory");
+        return;
+    }
+    if constexpr (sizeof(T) >= 4) {
+        #pragma unroll
+        for (unsigned int i = 0; i < 16u / sizeof(T); ++i)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                :: "r"(shared_address(to + i)), "l"(from + i), "n"((int)sizeof(T)),
+                   "r"(i < valid ? (unsigned int)sizeof(T) : 0u) : "memory");
+        return;
+    }
+#endif
+    for (unsigned int i = 0; i < 16u / sizeof(T); ++i) to[i] = i < valid ? from[i] : (T)0;
+}
+HELPER void wait_for_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+"""
+
 # Products of tiles by tensor cores: instructions of NVIDIA's since Ampere, as the PTX manual lays them out under
 # "Warp-level matrix instructions". Elsewhere each thread reads what it needs; HIP is not asked for them.
 _TENSOR_CORES = """\
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-HELPER unsigned int shared_address(const void* x) { return (unsigned int)__cvta_generic_to_shared(x); }
-HELPER void copy_neighbours(unsigned short* to, const unsigned short* from, unsigned int valid) {
-    if ((unsigned long long)from % 16u == 0u) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-            :: "r"(shared_address(to)), "l"(from), "r"(2u * valid) : "memory");
-        return;
-    }
-    for (unsigned int i = 0; i < 8u; ++i) to[i] = i < valid ? from[i] : (unsigned short)0;
-}
-HELPER void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 struct left_tile {
     unsigned int at[4];
     __device__ left_tile(const unsigned short* x, unsigned int pitch, bool inside) {
@@ -133,10 +156,6 @@ struct right_tile {
 MULTIPLY_TILES(float16, "f16")
 MULTIPLY_TILES(bfloat16, "bf16")
 #else
-HELPER void copy_neighbours(unsigned short* to, const unsigned short* from, unsigned int valid) {
-    for (unsigned int i = 0; i < 8u; ++i) to[i] = i < valid ? from[i] : (unsigned short)0;
-}
-HELPER void wait_for_copies() {}
 struct tile_in_memory {
     const unsigned short* x;
     unsigned int pitch;
@@ -207,7 +226,7 @@ DIALECT = Dialect(
     address="unsigned long long",
     subgroup=ir.WARP,
     copied="wait_for_copies();",
-    helpers={"wait_for_copies": _TENSOR_CORES},
+    helpers={"shared_address": _ADDRESS, "wait_for_copies": _COPIES, "left_tile": _TENSOR_CORES},
     bodies=_BODIES,
     dynamic_shared=DynamicSharedMemory(
         beyond=DECLARED,

@@ -36,7 +36,12 @@ class Memory:
         self._index = {int(place): index for index, place in enumerate(places.ravel())}
 
     def _at(self, place):
-        return np.unravel_index(self._index[int(place)], self._array.shape)
+        if isinstance(place, slice):
+            numbers = range(place.start, place.stop)
+            index = np.array([self._index[number] for number in numbers], np.intp)
+        else:
+            index = self._index[int(place)]
+        return np.unravel_index(index, self._array.shape)
 
     def __getitem__(self, place):
         return self._array[self._at(place)]

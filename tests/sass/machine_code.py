@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import takewhile
@@ -91,11 +91,10 @@ class MachineCode:
     def main_loop(self) -> tuple[Instruction, ...]:
         """The loop that has most bytes on their way by wide accesses, or by all; the kernel where none reads memory.
 
-        What is left over, or not aligned, is read by narrow accesses in a loop of its own.
+        What is left over, or not aligned, is read by narrow accesses in a loop of its own. Of a loop that waits for
+        copies to shared memory several times, those between two waits count.
         """
-        by_width = max(
-            self.loops, key=lambda loop: (_bytes_read(loop, 128), _bytes_read(loop)), default=()
-        )
+        by_width = max(self.loops, key=_on_their_way, default=())
         return by_width if _bytes_read(by_width) else self.instructions
 
     @property
@@ -129,6 +128,8 @@ class MachineCode:
     def widths_when_aligned(self, *, stores: bool) -> list[int]:
         """Return the same without narrow accesses of what is not aligned, which has its own way in the loop."""
         widths = self.widths(stores=stores)
+        if not stores and any(one.op == "LDGSTS" and one.width == 128 for one in self.main_loop):
+            return [width for width in widths if width == 128]
         return [width for width in widths if width > 32] if 128 in widths else widths
 
 
@@ -145,6 +146,11 @@ def _adds_upper_halves(one: Instruction) -> bool:
     ):  # a product with zero, and what is added
         terms = terms[2:]
     return len([term for term in terms if term not in _ZEROS]) > 1
+
+
+def _on_their_way(loop: Sequence[Instruction]) -> tuple[float, int, int]:
+    waits = max(1, sum(one.op == "LDGDEPBAR" for one in loop))
+    return _bytes_read(loop, 128) / waits, -waits, _bytes_read(loop)
 
 
 def _bytes_read(instructions: Iterable[Instruction], least: int = 0) -> int:

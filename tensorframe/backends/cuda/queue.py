@@ -80,6 +80,7 @@ class CudaQueue(Queue):
             double_buffer=declared,
             # tensor cores multiply these, with sums of float32
             tile_products=NARROW if has_tiles else frozenset(),
+            copies=is_ampere,
         )
 
     def allocate(self, nbytes: int) -> Any:

@@ -88,6 +88,7 @@ class Lowering:
             traits.tile_products,
             traits.max_buffers,
             traits.double_buffer,
+            traits.copies,
             queue.tunings,
         )
 

@@ -88,7 +88,8 @@ class Target:
     `index` is the dtype of positions: 32 bits are faster, and do for 2**32 elements. `access` is how many bytes a
     thread reads or writes at once; 0 where it does so element by element. `rows` are the bytes that a group has for
     rows that several passes read: they are read once. `tile_products` are dtypes whose products warps make of tiles.
-    A kernel has at most so many `buffers`. Where products fit into so many bytes of a `double_buffer`, they have one.
+    A kernel has at most so many `buffers`. Where products fit into so many bytes of a `double_buffer`, they have one,
+    to which a device may copy (`copies`) while threads compute.
     """
 
     lanes: int
@@ -99,6 +100,7 @@ class Target:
     tile_products: frozenset[DType] = frozenset()
     buffers: int = 1 << 10
     double_buffer: int = 0
+    copies: bool = False
     tunings: Any = field(default=None, compare=False)  # see `algorithms/tunings.py`
 
 

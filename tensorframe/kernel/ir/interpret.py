@@ -284,7 +284,7 @@ class _Thread:
         to, valid = int(self._evaluated(copy.position)), int(self._evaluated(copy.valid))
         first = int(_place(copy.source, self._evaluated(copy.source_position)))
         elements = self.memory[copy.source][first : first + valid]
-        target = self.memory[copy.buffer][to : to + ir.NEIGHBOURS]
+        target = self.memory[copy.buffer][to : to + ir.neighbours(copy.buffer.dtype)]
         target[:valid], target[valid:] = elements.view(copy.buffer.dtype), 0
 
     def tile(self, tile: ir.Tile, dtype: DType, count: int) -> Array:

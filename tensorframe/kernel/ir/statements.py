@@ -142,16 +142,21 @@ class Barrier:
     """Wait for all threads of the group; what they stored in shared memory before can be loaded afterwards."""
 
 
-# neighbouring elements that are copied to shared memory at once, of half precision
-NEIGHBOURS = 8
+# bytes of neighbouring elements that are copied to shared memory at once
+_COPIED = 16
+
+
+def neighbours(dtype: DType) -> int:
+    """Return how many neighbouring elements of a dtype are copied to shared memory at once."""
+    return _COPIED // dtype.itemsize
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyNeighbours:
-    """Copy eight neighbouring elements of an input to shared memory, which has them after the next barrier.
+    """Copy `neighbours` of an input to shared memory, which has them after the next barrier.
 
-    Only `valid` of them are read, and the others become zero. Both positions are a multiple of eight where a device
-    is to copy all at once.
+    Only `valid` of them are read, and the others become zero. The position in shared memory is a multiple of their
+    number, and so is that in memory where a device is to copy all at once.
     """
 
     buffer: Buffer

@@ -47,7 +47,9 @@ class DoubleBuffered(Tiled):
         side = super()._side(key, factor, loop, length)
         return replace(side, pitch=length + _AT_ONCE) if side.inside else side
 
-    def _spread(self, thread: ir.Expr, count: int, _stride: int) -> tuple[ir.Expr, int]:
+    def _spread(
+        self, _side: Side, thread: ir.Expr, count: int, _stride: int
+    ) -> tuple[ir.Expr, int]:
         return thread * count, 1
 
     def _shared(self, side: Side) -> int:

@@ -228,7 +228,7 @@ class Tiled:
             (self._left, row, blocking.rows, blocking.down),
             (self._right, by, blocking.columns, blocking.across),
         ):
-            own, step = self._spread(start, count, stride)
+            own, step = self._spread(side, start, count, stride)
             line = inner * side.pitch + own
             begin = line if tile is ZERO else tile * (side.pitch * self._depth) + line
             for number in range(count):
@@ -247,7 +247,9 @@ class Tiled:
         turns = ir.literal(self._turns_inside(), ir.INDEX)
         return self._by_threads((ir.Loop(inner, ZERO, turns, tuple(statements)),))
 
-    def _spread(self, thread: ir.Expr, _count: int, stride: int) -> tuple[ir.Expr, int]:
+    def _spread(
+        self, _side: Side, thread: ir.Expr, _count: int, stride: int
+    ) -> tuple[ir.Expr, int]:
         """Return the first of a thread's `count` rows of the tile, or columns, and how far apart they are.
 
         Neighbouring threads have neighbours: processors read these as vectors.
@@ -285,8 +287,8 @@ class Tiled:
         blocking = self._blocking
         i, j = ir.index("i"), ir.index("j")
         down, across = digits(ir.index("lane"), [ZERO, ir.literal(blocking.across, ir.INDEX)])
-        down, below = self._spread(down, blocking.rows, blocking.down)
-        across, beside = self._spread(across, blocking.columns, blocking.across)
+        down, below = self._spread(self._left, down, blocking.rows, blocking.down)
+        across, beside = self._spread(self._right, across, blocking.columns, blocking.across)
         row = corner[0] + i * below + down
         column = corner[1] + j * beside + across
         stores = self._stored(totals, row, column, i, j)

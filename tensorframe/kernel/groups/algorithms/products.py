@@ -1,6 +1,6 @@
 """Which kernel makes a product: one for tensor cores where the device has them for its dtype, one of bytes, or any.
 
-Threads read ahead where a group has the memory for it.
+The next tiles are read ahead where a group has the memory for it, or copied where the device does that by itself.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
-from tensorframe.kernel.groups.algorithms import byte_product
+from tensorframe.kernel.groups.algorithms import byte_product, copied_tiles
 from tensorframe.kernel.groups.algorithms.byte_product import OfBytes
+from tensorframe.kernel.groups.algorithms.copied_tiles import CopiedAhead
 from tensorframe.kernel.groups.algorithms.double_buffer import DoubleBuffered
 from tensorframe.kernel.groups.algorithms.product import Tiled
 from tensorframe.kernel.groups.algorithms.product_loops import Product
@@ -36,6 +37,10 @@ def build_product(
             return of_tensor_cores.built()
     if byte_product.takes(region, product):
         return OfBytes(*given).built()
+    if copied_tiles.takes(region, product, target):
+        copied = CopiedAhead(*given)
+        if copied.fits:
+            return copied.built()
     if target.double_buffer:
         doubled = DoubleBuffered(*given)
         if doubled.fits:

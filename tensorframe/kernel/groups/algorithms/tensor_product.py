@@ -1,8 +1,7 @@
 """Products of half precision by tensor cores: warps multiply tiles in shared memory, which the next ones are copied to.
 
-Shared memory has two parts of the inner axis. While threads multiply what is in one, neighbouring elements are copied
-to the other (double buffering), eight at once, in the order that they have in memory: a tile whose lines lie across the
-inner axis is turned as it is read. A turn ends with one barrier. Sums are of float32.
+Eight elements are copied at once, in the order that they have in memory (`copied_tiles.py`): a tile whose lines lie
+across the inner axis is turned as it is read. Sums are of float32.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from typing import NamedTuple
 from tensorframe.dtypes import float32, uint16
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.algorithms.product import Side, Tiled, Totals
+from tensorframe.kernel.groups.algorithms.copied_tiles import Copied
+from tensorframe.kernel.groups.algorithms.product import Side, Totals
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.kernel.ir.formula import both, where
-from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+from tensorframe.kernel.ir.loops import ZERO, digits
 
 _DEPTH = 32  # elements of the inner axis in one of the two parts of shared memory
 _LARGE, _SMALL = 4, 2  # tiles of a warp along each side
@@ -65,19 +64,10 @@ class Warps(NamedTuple):
         return -(-rows // self.height), -(-columns // self.width)
 
 
-class OfTensorCores(Tiled):
+class OfTensorCores(Copied):
     """The kernel of one product of half precision."""
 
     _blocking: Warps  # type: ignore[assignment]
-
-    @property
-    def fits(self) -> bool:
-        """Whether elements of both factors lie side by side, along the inner axis or along the loop across it."""
-        accesses = self._body.nest.accesses
-        return all(
-            side.inside or (side.loop is not None and accesses[side.key].steps[side.loop] == 1)
-            for side in (self._left, self._right)
-        )
 
     def _tiling(self, stack: int, rows: int, columns: int) -> tuple[Warps, int]:  # type: ignore[override]
         warps = self._target.lanes // ir.WARP
@@ -92,15 +82,9 @@ class OfTensorCores(Tiled):
     def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> Side:
         inside = factor.inner == 1
         # lines begin at a multiple of 16 bytes, those of one tile in different banks
-        pitch = (_DEPTH if inside else length) + ir.NEIGHBOURS
+        pitch = (_DEPTH if inside else length) + ir.neighbours(uint16)
         memory = ir.Buffer(f"{key}0", uint16, ir.Role.SHARED)
         return Side(key, factor, loop, length, pitch, inside, (memory,))
-
-    def _piece(self, side: Side) -> int:
-        return side.pitch * (side.length if side.inside else _DEPTH)
-
-    def _shared(self, side: Side) -> int:
-        return 2 * self._piece(side)
 
     def _totals(self) -> Totals:
         tile = self._blocking
@@ -110,46 +94,8 @@ class OfTensorCores(Tiled):
             for j in range(tile.columns)
         ]
 
-    def _turns(
-        self, totals: Totals, corner: tuple[ir.Expr, ir.Expr], last: ir.Expr, steps: ir.Expr
-    ) -> tuple[ir.Statement, ...]:
-        step = ir.index("step")
-        two = ir.literal(2, ir.INDEX)
-        begin = self._copies(corner, ZERO, ZERO, last)
-        now = ir.apply("remainder", step, two)
-        ahead = self._copies(corner, step + 1, 1 - now, last)
-        turn = (*ahead, self._by_lanes((self._product_of(totals, now),)), ir.Barrier())
-        return (*begin, ir.Barrier(), ir.Loop(step, ZERO, steps, turn))
-
-    def _copies(
-        self, corner: tuple[ir.Expr, ir.Expr], step: ir.Expr, part: ir.Expr, last: ir.Expr
-    ) -> tuple[ir.Statement, ...]:
-        """Return what copies both factors' elements of a step to one part of shared memory."""
-        sides = zip((self._left, self._right), corner, strict=True)
-        return tuple([self._copy(side, edge, step * _DEPTH, part, last) for side, edge in sides])
-
-    def _copy(
-        self, side: Side, corner: ir.Expr, first: ir.Expr, part: ir.Expr, last: ir.Expr
-    ) -> ir.Statement:
-        body, place = self._body, ir.index(f"fill_{side.key}")
-        lines = ir.literal(_DEPTH // ir.NEIGHBOURS if side.inside else _DEPTH, ir.INDEX)
-        row, column = digits(place, [ZERO, lines])
-        across, inner = (
-            (row, column * ir.NEIGHBOURS) if side.inside else (row * ir.NEIGHBOURS, column)
-        )
-        along, ahead = corner + across, first + inner
-        size = ir.literal(1, ir.INDEX) if side.loop is None else body.sizes[side.loop]
-        self._set_indices({side.loop: along}, inside=True)
-        source, _ = self._place(side, ahead)
-        left = last - ahead if side.inside else size - along
-        there = ahead < last if side.inside else both(ahead < last, along < size)
-        valid = where(there, smaller(left, ir.literal(ir.NEIGHBOURS, ir.INDEX)), 0)
-        line, beside = (across, inner) if side.inside else (inner, across)
-        position = part * self._piece(side) + line * side.pitch + beside
-        bits = ir.Buffer(body.inputs[side.factor.source].name, uint16, ir.Role.INPUT)
-        copy = ir.CopyNeighbours(side.memory[0], position, bits, source, valid)
-        count = ir.literal(side.length * _DEPTH // ir.NEIGHBOURS, ir.INDEX)
-        return ir.Loop(place, ZERO, count, (copy,), over=ir.ParallelAxis.LANES)
+    def _multiplied(self, totals: Totals, part: ir.Expr) -> ir.Statement:
+        return self._by_lanes((self._product_of(totals, part),))
 
     def _product_of(self, totals: Totals, part: ir.Expr) -> ir.Statement:
         """Return the loop that multiplies what is in one part of shared memory."""
