@@ -1,9 +1,18 @@
-"""Access: bytes of files at positions, and errors that say which bytes of which file could not be had."""
+"""Access: bytes of files at positions, and errors that say which bytes of which file could not be had.
+
+Whoever reads a file once, piece by piece, does it `passing_through` the system's cache of files: what is read leaves it
+again, as nothing of it would be there the next time, if it is more than fits. Memory that was just freed is filled two
+to three times as fast as memory that a virtual machine gets from its host. The file stays open in between, since the
+system reads ahead of who reads one that it has open.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import IO
 
 from tensorframe.errors import FileFormatError, ReadError, WriteError
@@ -12,6 +21,10 @@ from tensorframe.errors import FileFormatError, ReadError, WriteError
 _MOST = 1 << 30
 _CAN_READ_AT = hasattr(os, "preadv")
 _CAN_WRITE_AT = hasattr(os, "pwrite")
+_CAN_LEAVE_CACHE = hasattr(os, "posix_fadvise") and hasattr(os, "RWF_NOWAIT")
+# Bytes of a file that are read before it leaves the cache: telling the system takes it up to a millisecond.
+_LONG = 64 << 20
+_passing: ContextVar[_Passing | None] = ContextVar("tensorframe_passing", default=None)
 
 
 def broken(path: str, problem: str, *suggestions: str) -> FileFormatError:
@@ -19,8 +32,64 @@ def broken(path: str, problem: str, *suggestions: str) -> FileFormatError:
     return FileFormatError(f"{path}: {problem}", suggestions=suggestions)
 
 
+class _Passing:
+    """The files that a thread reads once: open ones, and which of these the system had in memory before."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, IO[bytes]] = {}
+        self._cached: dict[int, bool] = {}
+
+    def was_cached(self, file: IO[bytes]) -> bool:
+        """Whether the middle of a file was in memory when it was first asked for; False where nobody tells.
+
+        It is asked once: the system reads some megabytes there to be ready for what follows.
+        """
+        handle = file.fileno()
+        if handle not in self._cached:
+            middle = os.fstat(handle).st_size // 2
+            try:
+                self._cached[handle] = os.preadv(handle, [bytearray(1)], middle, os.RWF_NOWAIT) == 1
+            except OSError:
+                self._cached[handle] = False
+        return self._cached[handle]
+
+
+@contextmanager
+def passing_through() -> Iterator[None]:
+    """Have files be read once by this thread: long reads leave the cache, but of files that were there before."""
+    passing = _Passing()
+    before = _passing.set(passing)
+    try:
+        yield
+    finally:
+        _passing.reset(before)
+        for file in passing.open.values():
+            file.close()
+
+
+def reading(path: str, opened: Callable[[str], IO[bytes]]) -> AbstractContextManager[IO[bytes]]:
+    """Return a file that is opened for a block, or for all that this thread reads `passing_through`."""
+    passing = _passing.get()
+    if passing is None:
+        return opened(path)
+    if path not in passing.open:
+        passing.open[path] = opened(path)
+    return nullcontext(passing.open[path])
+
+
 def read_at(file: IO[bytes], path: str, position: int, buffer: memoryview) -> None:
     """Fill a buffer with a file's bytes from a position on."""
+    passing = _passing.get() if _CAN_LEAVE_CACHE and len(buffer) >= _LONG // 4 else None
+    if passing is None or passing.was_cached(file):
+        _fill(file, path, position, buffer)
+        return
+    for start in range(0, len(buffer), _LONG):
+        part = buffer[start : start + _LONG]
+        _fill(file, path, position + start, part)
+        os.posix_fadvise(file.fileno(), position + start, len(part), os.POSIX_FADV_DONTNEED)
+
+
+def _fill(file: IO[bytes], path: str, position: int, buffer: memoryview) -> None:
     done = 0
     while done < len(buffer):
         try:

@@ -12,6 +12,7 @@ from typing import Self
 
 import numpy as np
 
+from tensorframe.files.access import passing_through
 from tensorframe.files.reader import Array, read_leaf
 from tensorframe.files.sink import Sink
 from tensorframe.graph.node import Node
@@ -61,12 +62,13 @@ class ReadAhead:
 
     def _read(self) -> None:
         try:
-            for wanted in self._tiles:
-                buffer = self._free.get()
-                if buffer is None:
-                    return
-                buffer.fill(wanted)
-                self._full.put(buffer)
+            with passing_through():
+                for wanted in self._tiles:
+                    buffer = self._free.get()
+                    if buffer is None:
+                        return
+                    buffer.fill(wanted)
+                    self._full.put(buffer)
             self._full.put(None)
         except BaseException as error:
             self._full.put(error)

@@ -7,7 +7,9 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import ReadError, WriteError
+from tensorframe.files import access
 from tensorframe.files.ahead import FLUSH, ReadAhead, WriteBehind
+from tensorframe.frontend.files.segment import open_to_read
 from tensorframe.rewrite.views import Window
 
 
@@ -104,6 +106,60 @@ def test_who_stops_early_waits_for_no_more_than_the_read_under_way():
     assert not any(thread.is_alive() for thread in gate.threads)
     with ReadAhead([[(leaf, window)] for window in rows(6, 1, 4)]):
         pass
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Have long reads be those of 64 bytes and more, and note what the system is told of each file."""
+    ranges = []
+    monkeypatch.setattr(access, "_CAN_LEAVE_CACHE", True)
+    monkeypatch.setattr(access, "_LONG", 256)
+    monkeypatch.setattr(access.os, "POSIX_FADV_DONTNEED", 4, raising=False)
+    monkeypatch.setattr(
+        access.os, "posix_fadvise", lambda *told: ranges.append(told), raising=False
+    )
+    return ranges
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_long_reads_leave_the_cache_unless_their_file_was_there(
+    cached, told, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(access._Passing, "was_cached", lambda *_: cached)
+    leaf = saved(tmp_path / "x.npy", np.zeros((100, 8), np.float32))
+    with ReadAhead([[(leaf, window)] for window in rows(100, 20, 8)]) as ahead:
+        assert len(list(ahead)) == 5
+    tiles = [] if cached else [range(128 + tile * 640, 128 + (tile + 1) * 640) for tile in range(5)]
+    pieces = [
+        (start, min(256, tile.stop - start), 4)
+        for tile in tiles
+        for start in range(tile.start, tile.stop, 256)
+    ]
+    assert [rest for _, *rest in told] == [list(piece) for piece in pieces]
+    assert len({file for file, *_ in told}) == (not cached)  # one that stays open
+
+
+def test_short_reads_and_those_of_others_stay_in_the_cache(told, tmp_path):
+    leaf = saved(tmp_path / "x.npy", np.zeros((100, 8), np.float32))
+    with ReadAhead([[(leaf, window)] for window in rows(100, 1, 8)]) as ahead:
+        assert len(list(ahead)) == 100
+    leaf.attrs[0].read(rows(100, 100, 8)[0])
+    assert not told
+
+
+def test_files_that_were_read_are_closed(tmp_path, monkeypatch):
+    opened = []
+
+    def opening(path):
+        opened.append(open_to_read(path))
+        return opened[-1]
+
+    monkeypatch.setattr("tensorframe.frontend.files.segment.open_to_read", opening)
+    leaf = saved(tmp_path / "x.npy", np.zeros((100, 8), np.float32))
+    with ReadAhead([[(leaf, window)] for window in rows(100, 20, 8)]) as ahead:
+        next(iter(ahead))
+        assert [file.closed for file in opened] == [False]
+    assert [file.closed for file in opened] == [True]
 
 
 class Taking:

@@ -16,7 +16,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.dtypes import BY_NAME, DType
 from tensorframe.errors import MissingFileError
-from tensorframe.files.access import broken, read_at
+from tensorframe.files.access import broken, read_at, reading
 from tensorframe.files.reader import Array, new_array
 from tensorframe.files.windows import read_window
 from tensorframe.frontend.files.checksums import Checksum
@@ -133,7 +133,7 @@ class Segment:
 
     def read(self, window: Window | None = None, out: Array | None = None) -> Array:
         """Return what a window shows; of all of it a read-only view of the file, if that is `mapped`."""
-        with open_to_read(self.path) as file:
+        with reading(self.path, open_to_read) as file:
             self.stamp.check(file, self.path)
             if window is None and out is None:
                 return self._whole(file)
