@@ -1,4 +1,4 @@
-"""OpenCL C 1.2: what every device has, with double precision where the device has it."""
+"""OpenCL C 1.2: what every device has, with double precision and shuffles where the device has them."""
 
 from __future__ import annotations
 
@@ -49,6 +49,13 @@ _DOUBLE = """\
 #define FUSED_float64(x, y, z) ((x) * (y) + (z))
 #endif
 """
+# Values that a thread of the same subgroup has. Booleans, of which there are no shuffles, are integers meanwhile.
+_SHUFFLED = """\
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+#define shuffled(x, lane, width) \\
+    sub_group_shuffle(+(x), (get_sub_group_local_id() & ~((width) - 1u)) + (lane))
+"""
 _WIDE = "(((ulong){high} << 32) | {low})"
 _RESERVED = """
 half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t quad complex imaginary pipe kernel global local
@@ -74,8 +81,11 @@ _BODIES = Bodies(
 )
 
 
-def dialect(*, double: bool) -> Dialect:
-    """Return OpenCL C as a device speaks it that has, or has not, double precision."""
+def dialect(*, double: bool, subgroup: int = 0) -> Dialect:
+    """Return OpenCL C as a device speaks it that has, or has not, double precision.
+
+    Neighbouring threads, `subgroup` of them, read each other's values by shuffles.
+    """
     reals = ("float32", "float64") if double else ("float32",)
     return Dialect(
         name="opencl",
@@ -84,7 +94,7 @@ def dialect(*, double: bool) -> Dialect:
         stored=TYPES | {"bool": "uchar", "float16": "half"},
         suffixes={"uint32": "u", "int64": "l", "uint64": "ul"},
         prelude=_PRELUDE + (_DOUBLE if double else ""),
-        helpers=helpers(TYPES, reals) | {"dot4_uint32": _DOT},
+        helpers=helpers(TYPES, reals) | {"dot4_uint32": _DOT, "shuffled": _SHUFFLED},
         signature=(
             "typedef struct {{ uint at[{count}]; }} {words};\n"
             "__kernel __attribute__((reqd_work_group_size({lanes}, 1, 1)))\n"
@@ -100,5 +110,6 @@ def dialect(*, double: bool) -> Dialect:
         pointer="__global {const}{type}*",
         address="size_t",
         narrow={"float16": ("vload_half({at}, {buffer})", "vstore_half({value}, {at}, {buffer})")},
+        subgroup=subgroup,
         bodies=_BODIES,
     )

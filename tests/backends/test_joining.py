@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.device.trials import joins
 from tensorframe.backends.registry import backend_of
-from tensorframe.backends.wgpu.exactness import joins
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT
 from tensorframe.codegen.wgsl import print_kernel as print_shader

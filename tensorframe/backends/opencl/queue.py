@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,8 +12,10 @@ import pyopencl as cl
 
 from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.device.trials import Array, joins, run_on
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
+from tensorframe.backends.opencl import subgroups
 from tensorframe.backends.opencl.declarations import OPTION, declarations, is_needed
 from tensorframe.backends.spans import Work, log, spanned
 from tensorframe.codegen.c import print_kernel
@@ -30,6 +33,7 @@ from tensorframe.ops.raw_kernels import RawCall
 _NO_MEMORY = (-4, -5, -6, -61)
 _LANES = 256
 _ACCESS = 16  # bytes, of the widest load and store that there is
+_SHUFFLE = "sub_group_shuffle("
 
 
 class OpenClQueue(Queue):
@@ -48,7 +52,7 @@ class OpenClQueue(Queue):
         self._total = int(device.global_mem_size)
         self._in_host_memory = bool(device.host_unified_memory)
         double = "cl_khr_fp64" in device.extensions.split()
-        self._dialect = dialect(double=double)
+        self._dialect = self._without_shuffles = dialect(double=double)
         self._options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self._options.append("-cl-fp32-correctly-rounded-divide-sqrt")
@@ -73,6 +77,29 @@ class OpenClQueue(Queue):
             max_threads=int(device.max_work_group_size),
             max_shared=shared,
         )
+        version = subgroups.language(device)
+        if version is not None:
+            self._try_shuffles(version, double=double)
+
+    def _try_shuffles(self, version: str, *, double: bool) -> None:
+        """Have threads join their values by shuffles, among as many as a trial finds to be neighbours."""
+        before = self._options
+        self._options = [f"-cl-std={version}", *before[1:]]
+        for size in subgroups.SIZES:
+            self._dialect = dialect(double=double, subgroup=size)
+            with suppress(KernelError, MemoryError):
+                if joins(self.traits.lanes, self._run_trial):
+                    return
+        self._dialect, self._options = self._without_shuffles, before
+
+    def _run_trial(self, kernel: Kernel, operands: list[Array]) -> list[Array]:
+        """Run a kernel of shuffles; KernelError where subgroups have fewer threads than it takes them for."""
+        text = print_kernel(kernel, self._dialect)
+        built = self._built(text)
+        if not self._shuffles(built, kernel.lanes):
+            raise KernelError(f"subgroups of fewer than {self._dialect.subgroup} threads")
+        self._kernels[text.name] = (built, kernel.lanes)
+        return run_on(self, kernel, operands)
 
     def allocate(self, nbytes: int) -> Any:
         """Return a buffer, touched at once: drivers put off allocating, and fail when it is too late."""
@@ -146,9 +173,20 @@ class OpenClQueue(Queue):
         text = print_kernel(kernel, self._dialect)
         if text.name not in self._kernels:
             with spanned(Work.COMPILE, text.name, "opencl"):
-                program = self._compile(text)
-                self._kernels[text.name] = (cl.Kernel(program, text.name), kernel.lanes)
+                built = self._built(text)
+                if _SHUFFLE in text.source and not self._shuffles(built, kernel.lanes):
+                    built = self._built(print_kernel(kernel, self._without_shuffles))
+                self._kernels[text.name] = (built, kernel.lanes)
         return self._kernels[text.name]
+
+    def _built(self, text: Text) -> Any:
+        return cl.Kernel(self._compile(text), text.name)
+
+    def _shuffles(self, built: Any, lanes: int) -> bool:
+        """Whether the subgroups of a kernel, in groups of so many threads, have as many as its text takes them for."""
+        (device,) = self._context.devices
+        size = subgroups.size_in(built, device, lanes)
+        return size >= self._dialect.subgroup and lanes % size == 0
 
     def _compile(self, text: Text) -> Any:
         try:

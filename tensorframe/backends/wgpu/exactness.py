@@ -2,25 +2,20 @@
 
 WebGPU promises neither that fma rounds once nor that quotients and square roots are the nearest numbers; most
 processors do the latter, and the former where they have such an instruction. Where one does not, kernels take the
-long way. Neither does it say which threads a subgroup has.
+long way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
-from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.device.trials import Array, Run
 from tensorframe.dtypes import DType, uint32
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.formula import fma, sqrt
 from tensorframe.kernel.ir.multiply_add import multiply_add
-
-Array = np.ndarray[Any, Any]
-# runs a kernel on arrays of one length, and returns its outputs
-Run = Callable[[ir.Kernel, list[Array]], list[Array]]
 
 _COUNT = 1024
 
@@ -38,45 +33,6 @@ def exact(dtype: DType, run: Run) -> bool:
     x, y = _numbers(dtype)
     quotient, root = run(_kernel(dtype, 2, lambda x, y: (x / y, sqrt(y))), [x, y])
     return bool(np.array_equal(quotient, x / y) and np.array_equal(root, np.sqrt(y)))
-
-
-def joins(lanes: int, run: Run) -> bool:
-    """Whether the threads of a group are joined in the order that `ir.levels` gives."""
-    values = np.arange(1, lanes + 1, dtype=np.uint32)
-    (results,) = run(_joining(lanes), [values])
-    for size in ir.levels(lanes):
-        values = reduce(_mixed, values.reshape(-1, size).T)
-    return bool((results == values).all())
-
-
-def _mixed(x: Any, y: Any) -> Any:
-    """Return what tells the order of its operands."""
-    return x * 31 + y
-
-
-def _joining(lanes: int) -> ir.Kernel:
-    """Return a kernel of groups that join their elements, one of each thread."""
-    source, output = ir.Buffer("x0", uint32, ir.Role.INPUT), ir.Buffer("y0", uint32, ir.Role.OUTPUT)
-    total, other, lane = (
-        ir.variable("r", uint32),
-        ir.variable("r_other", uint32),
-        ir.index("lane", uint32),
-    )
-    count, zero = ir.literal(lanes, uint32), ir.literal(0, uint32)
-
-    def by_all(statement: ir.Statement) -> ir.Loop:
-        return ir.Loop(lane, zero, count, (statement,), over=ir.ParallelAxis.LANES)
-
-    joined = total * ir.literal(31, uint32) + other
-    body = (
-        by_all(ir.Set(total, ir.load(source, lane))),
-        ir.Combine(total, other, joined),
-        by_all(ir.Store(output, lane, total)),
-    )
-    # as many times as there are threads: how a trial's loop ends
-    row, last = ir.index("row", uint32), ir.argument(ir.STOP.name, uint32)
-    loop = ir.Loop(row, zero, last, body, parallel=True, over=ir.ParallelAxis.GROUPS)
-    return ir.Kernel((source,), (output,), (), (), (loop,), lanes=lanes)
 
 
 def _numbers(dtype: DType) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -14,11 +15,12 @@ import wgpu
 from tensorframe.backends.critical import critical_section
 from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.device.trials import joins, run_on
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.backends.wgpu.adapters import Adapter
 from tensorframe.backends.wgpu.error_translation import translated_errors
-from tensorframe.backends.wgpu.exactness import Array, exact, fused, joins
+from tensorframe.backends.wgpu.exactness import exact, fused
 from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording, Window
 from tensorframe.backends.wgpu.timestamps import Timestamps
 from tensorframe.backends.wgpu.windows import Ranges
@@ -127,10 +129,10 @@ class WgpuQueue(Queue):
         self._dialect = replace(
             self._dialect,
             fused=frozenset(
-                f"f{8 * dtype.itemsize}" for dtype in floats if fused(dtype, self._run_trial)
+                f"f{8 * dtype.itemsize}" for dtype in floats if fused(dtype, partial(run_on, self))
             ),
             exact=frozenset(
-                f"f{8 * dtype.itemsize}" for dtype in floats if exact(dtype, self._run_trial)
+                f"f{8 * dtype.itemsize}" for dtype in floats if exact(dtype, partial(run_on, self))
             ),
         )
 
@@ -141,22 +143,9 @@ class WgpuQueue(Queue):
     def _shuffles_in_order(self) -> bool:
         """Whether subgroups are neighbouring threads, as many as kernels take them for."""
         try:
-            return joins(self.traits.lanes, self._run_trial)
+            return joins(self.traits.lanes, partial(run_on, self))
         except TensorFrameError:
             return False
-
-    def _run_trial(self, kernel: Kernel, operands: list[Array]) -> list[Array]:
-        """Run a kernel on arrays of one length, with its text as the dialect is now."""
-        size, nbytes = operands[0].size, operands[0].nbytes
-        buffers = [self.allocate(nbytes) for _ in (*kernel.inputs, *kernel.outputs)]
-        for buffer, operand in zip(buffers, operands, strict=False):
-            self.write(buffer, 0, operand.view(np.uint8))
-        words = np.array([size] + [0] * len(kernel.inputs), np.uint32)
-        self.launch(self.build(kernel), -(-size // kernel.lanes), buffers, words)
-        results = [self.read(buffer, 0, nbytes) for buffer in buffers[len(operands) :]]
-        for memory in buffers:
-            self.release(memory)
-        return [data.view(operands[0].dtype) for data in results]
 
     @property
     def submissions(self) -> int:
