@@ -16,7 +16,8 @@ class NativeCall(NamedTuple):
     """A compiled function and what it is called with: see `backends/llvm/abi.py`.
 
     Where it sets the `flag`, an array of one truth value, the program itself has to run: an index is out of bounds, or
-    the function leaves some elements to another one. `owners` keep what it reads and writes in memory.
+    the function leaves some elements to another one. `owners` keep what it reads and writes in memory. Where `joined`,
+    a thread may run neighbouring chunks as one, since results do not depend on where chunks end.
     """
 
     function: int
@@ -27,6 +28,7 @@ class NativeCall(NamedTuple):
     owners: tuple[Any, ...]
     flag: Array | None = None
     limits_blas: bool = False  # to one thread, as what shares products out does
+    joined: bool = False
 
 
 class Bound(NamedTuple):

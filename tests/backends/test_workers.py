@@ -84,6 +84,22 @@ def test_the_chunks_are_the_same_for_any_number_of_threads():
     np.testing.assert_array_equal(found[2], found[0])
 
 
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_chunks_that_may_be_joined_are_fewer_calls(threads):
+    function, y = kernel_function(*RANGES), np.zeros(1000, np.uint64)
+    with tfr.config.override(threads=threads):
+        run_ranges(function, 1000, 7, slots(y), b"", joined=True)
+    places = np.arange(1000)
+    starts, stops = y // 1000000, y % 1000000
+    # each call has whole chunks, and wrote all of what it was given
+    assert (starts % 7 == 0).all()
+    assert ((stops % 7 == 0) | (stops == 1000)).all()
+    assert ((starts <= places) & (places < stops)).all()
+    calls = dict(zip(starts.tolist(), stops.tolist(), strict=True))
+    assert sum(stop - start for start, stop in calls.items()) == 1000
+    assert len(calls) < 143
+
+
 @pytest.mark.parametrize("spin", [0, 60])
 def test_workers_take_part_and_sleep_between(monkeypatch, spin):
     """Longer pauses than a worker's patience, and kernels long enough for it to wake up in."""

@@ -13,7 +13,7 @@ from tensorframe.codegen.llvm import SELECTED
 
 SYMBOLS = ("run_alone", "run_shared", "run_calls", "serve", "pause", "give_way")
 LINE = 64
-CALL_WORDS = 7
+CALL_WORDS = 8
 POOL_BYTES = 4 * LINE  # what threads write stays away from what others only read
 _PARTS = 2  # of what is left for each thread, as many as it may take
 STOP = 1  # the word of a pool that is written from outside
@@ -31,10 +31,10 @@ _TEXT = r"""
   i64, i64, [6 x i64],                 ;  0 open   1 whether workers are to stop
   i64, [7 x i64],                      ;  3 finished
   i64, i64, [6 x i64],                 ;  5 whether a job is running   6 number of the job
-  ptr, i64, i64, i64, ptr, ptr         ;  8 function   9 total  10 grain  11 chunks  12 varying  13 fixed
+  ptr, i64, i64, i64, ptr, ptr, i64    ;  8 function   9 total  10 grain  11 chunks  12 varying  13 fixed  14 joined
 }
-; a call prepared beforehand: function, total, grain, chunks, varying, fixed, flag
-%call = type { ptr, i64, i64, i64, ptr, ptr, ptr }
+; a call prepared beforehand: function, total, grain, chunks, varying, fixed, flag, joined
+%call = type { ptr, i64, i64, i64, ptr, ptr, ptr, i64 }
 ; open: 24 bits number of the job, 8 bits threads that may take chunks, 32 bits chunks left
 ; finished: 32 bits chunks that workers ran, 32 bits chunks
 
@@ -43,25 +43,32 @@ declare i64 @llvm.umax.i64(i64, i64)
 declare i32 @YIELD()
 DECLARE_PAUSE
 
-define internal void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed) alwaysinline {
-  %start = mul i64 %at, %grain
-  %end = add i64 %start, %grain
-  %stop = call i64 @llvm.umin.i64(i64 %end, i64 %total)
-  call void %function(i64 %start, i64 %stop, ptr %varying, ptr %fixed)
-  ret void
-}
-
-; The same chunks, from `first` to before `chunks`, one after the other: where no thread helps, the bits are the same.
-define void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %first, i64 %chunks, ptr %varying, ptr %fixed) {
+; The chunks from `first` to before `last`, one after the other, or all in one call where they may be joined.
+define internal void @run_chunks(ptr %function, i64 %total, i64 %grain, i64 %joined, i64 %first, i64 %last,
+                                 ptr %varying, ptr %fixed) {
 entry:
+  %all = sub i64 %last, %first
+  %apart = icmp eq i64 %joined, 0
+  %step = select i1 %apart, i64 1, i64 %all
   br label %next
 next:
   %at = phi i64 [%first, %entry], [%after, %next]
-  call void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed)
-  %after = add i64 %at, 1
-  %more = icmp ult i64 %after, %chunks
+  %after = add i64 %at, %step
+  %start = mul i64 %at, %grain
+  %end = mul i64 %after, %grain
+  %stop = call i64 @llvm.umin.i64(i64 %end, i64 %total)
+  call void %function(i64 %start, i64 %stop, ptr %varying, ptr %fixed)
+  %more = icmp ult i64 %after, %last
   br i1 %more, label %next, label %done
 done:
+  ret void
+}
+
+; The same chunks, from `first` to before `chunks`, in this thread: where no thread helps, the bits are the same.
+define void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %first, i64 %chunks, ptr %varying, ptr %fixed,
+                       i64 %joined) {
+  call void @run_chunks(ptr %function, i64 %total, i64 %grain, i64 %joined, i64 %first, i64 %chunks,
+                        ptr %varying, ptr %fixed)
   ret void
 }
 
@@ -107,16 +114,12 @@ run:
   %varying = load ptr, ptr %varying_at
   %fixed_at = getelementptr %pool, ptr %pool, i32 0, i32 13
   %fixed = load ptr, ptr %fixed_at
+  %joined_at = getelementptr %pool, ptr %pool, i32 0, i32 14
+  %joined = load i64, ptr %joined_at
   %first = sub i64 %chunks, %left
   %last = add i64 %first, %count
-  br label %next
-next:
-  %at = phi i64 [%first, %run], [%after, %next]
-  call void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed)
-  %after = add i64 %at, 1
-  %more = icmp ult i64 %after, %last
-  br i1 %more, label %next, label %finish
-finish:
+  call void @run_chunks(ptr %function, i64 %total, i64 %grain, i64 %joined, i64 %first, i64 %last,
+                        ptr %varying, ptr %fixed)
   %finished_at = getelementptr %pool, ptr %pool, i32 0, i32 3
   %is_worker = icmp ne i64 %thread, 0
   %one = select i1 %is_worker, i64 4294967297, i64 1
@@ -166,13 +169,14 @@ done:
 ; ones. Alone if another job is running.
 ; Returns how many chunks workers ran.
 define i64 @run_shared(ptr %function, i64 %total, i64 %grain, i64 %first, i64 %chunks, ptr %varying, ptr %fixed,
-                        ptr %pool, i64 %threads, i64 %patience) {
+                       i64 %joined, ptr %pool, i64 %threads, i64 %patience) {
   %running_at = getelementptr %pool, ptr %pool, i32 0, i32 5
   %pair = cmpxchg ptr %running_at, i64 0, i64 1 acquire monotonic
   %free = extractvalue {i64, i1} %pair, 1
   br i1 %free, label %describe, label %alone
 alone:
-  call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %first, i64 %chunks, ptr %varying, ptr %fixed)
+  call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %first, i64 %chunks, ptr %varying, ptr %fixed,
+                       i64 %joined)
   ret i64 0
 describe:
   %function_at = getelementptr %pool, ptr %pool, i32 0, i32 8
@@ -187,6 +191,8 @@ describe:
   store ptr %varying, ptr %varying_at
   %fixed_at = getelementptr %pool, ptr %pool, i32 0, i32 13
   store ptr %fixed, ptr %fixed_at
+  %joined_at = getelementptr %pool, ptr %pool, i32 0, i32 14
+  store i64 %joined, ptr %joined_at
   %finished_at = getelementptr %pool, ptr %pool, i32 0, i32 3
   store i64 0, ptr %finished_at
   %number_at = getelementptr %pool, ptr %pool, i32 0, i32 6
@@ -251,15 +257,18 @@ run:
   %varying = load ptr, ptr %varying_at
   %fixed_at = getelementptr %call, ptr %this, i32 0, i32 5
   %fixed = load ptr, ptr %fixed_at
+  %joined_at = getelementptr %call, ptr %this, i32 0, i32 7
+  %joined = load i64, ptr %joined_at
   %invited = call i64 @llvm.umin.i64(i64 %threads, i64 %chunks)
   %is_shared = icmp ugt i64 %invited, 1
   br i1 %is_shared, label %shared, label %alone
 shared:
   %helped = call i64 @run_shared(ptr %function, i64 %total, i64 %grain, i64 0, i64 %chunks, ptr %varying, ptr %fixed,
-                                 ptr %pool, i64 %invited, i64 %patience)
+                                 i64 %joined, ptr %pool, i64 %invited, i64 %patience)
   br label %check
 alone:
-  call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 0, i64 %chunks, ptr %varying, ptr %fixed)
+  call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 0, i64 %chunks, ptr %varying, ptr %fixed,
+                       i64 %joined)
   br label %check
 check:
   %flag_at = getelementptr %call, ptr %this, i32 0, i32 6

@@ -23,6 +23,7 @@ from tensorframe.codegen.llvm.quantized_products import (
     QUANTIZED,
     SLOTS,
     print_quantized,
+    reads_begins,
     words_at_once,
 )
 from tensorframe.dtypes import DType
@@ -37,7 +38,7 @@ class Operands(NamedTuple):
     """Rows as the functions take them: a line of words for each half of the integers, and what goes with them."""
 
     bytes: Array  # int8 (rows, halves, 4 * words)
-    begins: Array  # int32, or float32 (rows, words)
+    begins: Array | None  # int32, or float32 (rows, words), where they are read
     factors: Array  # float32 (rows, blocks)
 
 
@@ -97,7 +98,9 @@ def new_operands(x: Array, matrix: Matrix) -> Operands:
     wide = words + -words % words_at_once(target())
     made = np.empty if wide == words else np.zeros  # what fills the last line up
     bytes_ = made((count, halves, 4 * wide), np.int8)
-    begins = made((count, wide), np.int32 if matrix.zeros is None else np.float32)
+    zeros, begins = matrix.zeros is not None, None
+    if reads_begins(target(), matrix.bits, zeros=zeros):
+        begins = made((count, wide), np.float32 if zeros else np.int32)
     factors = made((count, -(-wide * in_word(matrix.bits) // BLOCK)), np.float32)
     return Operands(bytes_, begins, factors)
 
@@ -116,7 +119,7 @@ def bound_preparation(x: Array, operands: Operands, matrix: Matrix) -> NativeCal
 
 
 def bound_product(operands: Operands, matrix: Matrix, result: Array, each: int) -> NativeCall:
-    """Return the call that writes a product to `result`, so many columns at once."""
+    """Return the call that writes a product to `result`, so many columns at least at once."""
     function = _functions(matrix)
     return NativeCall(
         function.code.addresses[QUANTIZED],
@@ -125,6 +128,7 @@ def bound_product(operands: Operands, matrix: Matrix, result: Array, each: int) 
         _product(operands, matrix, result),
         b"",
         (function.code, operands, matrix, result),
+        joined=True,
     )
 
 
@@ -144,12 +148,12 @@ def _preparation(x: Array, operands: Operands) -> bytes:
     return _PREPARATION.pack(
         address(x),
         address(bytes_),
-        address(begins),
+        0 if begins is None else address(begins),
         address(factors),
         x.strides[0],
         bytes_.strides[0],
         bytes_.strides[1],
-        begins.strides[0],
+        0 if begins is None else begins.strides[0],
         factors.strides[0],
         x.shape[1] // BLOCK,
     )
@@ -157,21 +161,22 @@ def _preparation(x: Array, operands: Operands) -> bytes:
 
 def _product(operands: Operands, matrix: Matrix, result: Array) -> bytes:
     words, scales, zeros, _, _ = matrix
+    bytes_, begins, factors = operands
     return _CALL.pack(
         address(words),
         address(scales),
         0 if zeros is None else address(zeros),
-        address(operands.bytes),
-        address(operands.begins),
-        address(operands.factors),
+        address(bytes_),
+        0 if begins is None else address(begins),
+        address(factors),
         address(result),
         words.strides[0],
         scales.strides[0],
         0 if zeros is None else zeros.strides[0],
-        operands.bytes.strides[0],
-        operands.bytes.strides[1],
-        operands.begins.strides[0],
-        operands.factors.strides[0],
+        bytes_.strides[0],
+        bytes_.strides[1],
+        0 if begins is None else begins.strides[0],
+        factors.strides[0],
         result.strides[0],
         words.shape[1],
         len(result),

@@ -26,7 +26,7 @@ Array = Any
 _DTYPES = frozenset({float32, float64})
 # Bytes of a matrix that is not in the second level of cache, and rows that are worth sharing out.
 _LARGE, _MANY = 1 << 21, 64
-# Bytes of the rows that a thread takes at once.
+# Bytes of the rows that a thread takes at least.
 _PIECE = 1 << 17
 
 
@@ -70,7 +70,7 @@ class VectorProduct(Compiled):
             out[...] = self.array()
             return out
         rows, function = len(self._matrix), _function(self.dtype)
-        run_ranges(function, rows, self._grain, self._slots(out), b"")
+        run_ranges(function, rows, self._grain, self._slots(out), b"", joined=True)
         return out
 
     def each(self, store: Store) -> None:
@@ -85,7 +85,7 @@ class VectorProduct(Compiled):
         # compiled functions are there for good
         owners = (self._matrix, self._vector, out)
         rows, given = len(self._matrix), self._slots(out)
-        return [NativeCall(function, rows, self._grain, given, b"", owners)]
+        return [NativeCall(function, rows, self._grain, given, b"", owners, joined=True)]
 
     def _slots(self, out: Array) -> bytes:
         matrix, vector = self._matrix, self._vector[None]

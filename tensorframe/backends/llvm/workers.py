@@ -40,8 +40,8 @@ _MEASURED = (
 )
 _LAST_LOOK = 5  # microseconds that a worker still looks out after it has said that it sleeps
 
-# function, total, grain, first and last chunk, slots
-_JOB = (ctypes.c_uint64,) * 5 + (ctypes.c_char_p,) * 2
+# function, total, grain, first and last chunk, slots, whether chunks may be joined
+_JOB = (*(ctypes.c_uint64,) * 5, *(ctypes.c_char_p,) * 2, ctypes.c_uint64)
 _ALONE = ctypes.CFUNCTYPE(None, *_JOB)
 _SHARED = ctypes.CFUNCTYPE(
     ctypes.c_uint64, *_JOB, *(ctypes.c_uint64,) * 3
@@ -64,8 +64,19 @@ class Function(Protocol):
         """It, as Python calls it."""
 
 
-def run_ranges(function: Function, total: int, grain: int, varying: bytes, fixed: bytes) -> None:
-    """Run a kernel for [0, total), in chunks of `grain`, with the option `threads`; return when all is done."""
+def run_ranges(
+    function: Function,
+    total: int,
+    grain: int,
+    varying: bytes,
+    fixed: bytes,
+    *,
+    joined: bool = False,
+) -> None:
+    """Run a kernel for [0, total), in chunks of `grain`, with the option `threads`; return when all is done.
+
+    `joined` lets a thread run neighbouring chunks as one, which a function's results must not depend on.
+    """
     if total <= grain:
         function.call(0, total, varying, fixed)
         return
@@ -74,13 +85,14 @@ def run_ranges(function: Function, total: int, grain: int, varying: bytes, fixed
     threads = min(thread_count(), core_count(), chunks)
     pool = _State.pool or _new_pool()
     if chunks <= _AT_ONCE * threads:
-        pool.run(function.address, total, grain, chunks, varying, fixed, threads)
+        pool.run(function.address, total, grain, chunks, varying, fixed, threads, joined=joined)
         return
     # Python hears of Ctrl-C between calls only
     first, count = 0, _AT_ONCE * threads
     while first < chunks:
         began, last = perf_counter_ns(), min(first + count, chunks)
-        pool.run(function.address, total, grain, last, varying, fixed, threads, first)
+        job = (function.address, total, grain, last, varying, fixed, threads)
+        pool.run(*job, first, joined=joined)
         first = last
         if perf_counter_ns() - began < _UNHEARD:
             count *= 2
@@ -108,7 +120,8 @@ class PreparedCalls:
         slots = [np.frombuffer(given or bytes(8), np.uint8) for given in call[3:5]]
         self._owners += [*slots, call.owners, call.flag]
         flag = 0 if call.flag is None else address(call.flag)
-        return (call.function, call.total, call.grain, chunks, *map(address, slots), flag)
+        given = (*map(address, slots), flag, int(call.joined))
+        return (call.function, call.total, call.grain, chunks, *given)
 
     def run(self, first: int) -> int:
         """Run those from `first` on; return the number of the one that set its flag, or is none, or their count."""
@@ -187,13 +200,15 @@ class _Pool:
         fixed: bytes,
         threads: int,
         first: int = 0,
+        *,
+        joined: bool = False,
     ) -> int:
         """Run the chunks of a job from `first` to before `chunks`; return how many of them workers ran."""
+        job = (function, total, grain, first, chunks, varying, fixed, joined)
         if threads < 2 or self.closed or chunks > _MOST_CHUNKS:
-            self._run_alone(function, total, grain, first, chunks, varying, fixed)
+            self._run_alone(*job)
             return 0
         threads = self._alert(threads)
-        job = (function, total, grain, first, chunks, varying, fixed)
         helped: int = self._run_shared(*job, self.address, threads, self.patience())
         return helped
 

@@ -25,7 +25,7 @@ Find = Callable[[], Any]
 
 # Bytes of words from which each thread has a part: to hand a call over takes as long as to read a tenth of that.
 _PART = 1 << 19
-# Bytes of words that a thread takes at once where no call of Python's hands them over: who is done first goes on.
+# Bytes of words that a thread takes at least where no call of Python's hands them over: who is done first goes on.
 _CHUNK = 1 << 17
 # Elements of a block that is made of words: 1 MiB, as wide as that many terms.
 _ELEMENTS, _TERMS = 1 << 18, 1024

@@ -1,9 +1,11 @@
 """Products of few rows with a quantised matrix: words are multiplied as the bytes that they hold.
 
 Some words are taken in at a time: their bytes times those of each row are summed into integers, four bytes to each
-that are scaled by what their group and the row's block have, and added to float32 sums. Where x86 adds up four
-products of bytes without a sign and bytes with one, those with a sign are lifted by 128, and what that is too much is
-what sums of integers begin with.
+that are scaled by what their group and the row's block have, and added to float32 sums. Integers without a sign are
+more than those that they stand for, by 8 where they have four bits, and by 128 where x86 adds up four products of bytes
+without a sign and bytes with one: what that is too much is what sums of integers begin with. Rows of the other factor
+have to stay in the nearest cache, while rows of words pass through it. So what sums begin with is made in registers
+where that takes two or three instructions for each tile, instead of being read.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ SLOTS = (
     "scales",
     "zeros",  # only where groups have them
     "bytes",  # of the rows: a line of words for each half
-    "begins",  # what sums of four bytes begin with, int32, or those sums as float32 where groups have zeros
+    # where they are read: what sums of four bytes begin with, int32, or those sums as float32 where groups have zeros
+    "begins",
     "factors",  # the scale of each block
     "result",  # a row for each row
     "word_step",  # bytes from row to row
@@ -68,6 +71,8 @@ PREPARE_SLOTS = (
 _PREPARED_POINTERS = 4
 # Words that are taken in at once: two registers of AVX2, since scales are loaded half as often then.
 _LINE = 16
+# What bytes with a sign are lifted by, to have none.
+_LIFT = 128
 
 
 def words_at_once(target: Target) -> int:
@@ -78,6 +83,11 @@ def words_at_once(target: Target) -> int:
 def is_lifted(target: Target) -> bool:
     """Whether bytes with a sign are lifted by 128."""
     return adds_four(target, words_at_once(target))
+
+
+def reads_begins(target: Target, bits: int, *, zeros: bool) -> bool:
+    """Whether what sums begin with is prepared: integers of eight bits with signs begin with nothing."""
+    return zeros or (bits == 4 and not is_lifted(target))
 
 
 def print_quantized(
@@ -107,8 +117,7 @@ class _Quantized:
         self.is_lifted = is_lifted(target)
         # words that share a scale of the matrix, and those that meet one of the rows
         self.shared, self.block = group * bits // 32, BLOCK * bits // 32
-        # integers of eight bits with signs sum up from nothing
-        self.has_begins = zeros or bits == 4 or self.is_lifted
+        self.reads_begins = reads_begins(target, bits, zeros=zeros)
         many = "+avx512f" in target.features or not target.is_x86
         # rows of the other factor that a tile has beside those of words
         self.together = 4 if many else 1
@@ -150,7 +159,7 @@ class _Quantized:
             moved(b, given["zeros"], given["zero_step"], row) for row in rows if self.has_zeros
         ]
         bytes_ = lines("bytes", "byte_step", start, count)
-        begins = lines("begins", "begin_step", start, count)
+        begins = lines("begins", "begin_step", start, count) if self.reads_begins else [""] * count
         factors = lines("factors", "factor_step", start, count)
 
         def block(position: str, sums: list[str], masked: bool = False) -> list[str]:
@@ -188,16 +197,27 @@ class _Quantized:
         for half in range(8 // self.bits):
             line = moved(b, bytes_, self.given["half_step"]) if half else bytes_
             halves.append(self._loaded(self.ints, element(b, line, "i32", position)))
-        if self.has_begins:
+        if self.reads_begins:
             kind = self.floats if self.has_zeros else self.ints
             begin = self._loaded(kind, element(b, begins, "i32", position))
         else:
-            with b.on(self.lanes):
-                begin = b.constant("i32", 0)
+            begin = self._begin(halves)
         first = b.value(f"udiv i64 {position}, {self.block}")
         kind = vector("float", self._parts(self.block))
         factor = self._loaded(kind, element(b, factors, "float", first))
         return halves, begin, factor
+
+    def _begin(self, halves: list[str]) -> str:
+        """Return what sums of products with these bytes of a row begin with."""
+        b = self.b
+        with b.on(self.lanes):
+            total = b.constant("i32", 0)
+            if not self.is_lifted:
+                return total
+            excess = b.constant("i32", _in_each_byte(ZERO[4] if self.bits == 4 else _LIFT))
+            for half in halves:
+                total = add_unsigned(b, total, excess, half)
+            return b.value(f"sub {self.ints} zeroinitializer, {total}")
 
     def _loaded(self, kind: str, address: str) -> str:
         return self.b.value(f"load {kind}, ptr {address}, align 4")
@@ -212,9 +232,9 @@ class _Quantized:
         )
         with b.on(self.lanes):
             if self.bits == 8:
-                lift = b.constant("i32", -0x7F7F7F80)
+                lift = b.constant("i32", _in_each_byte(_LIFT))
                 return [b.value(f"xor {self.ints} {words}, {lift}") if self.is_lifted else words]
-            low = b.constant("i32", 0x0F0F0F0F)
+            low = b.constant("i32", _in_each_byte(15))
             odd = b.value(f"lshr {self.ints} {words}, {b.constant('i32', 4)}")
             return [b.value(f"and {self.ints} {half}, {low}") for half in (words, odd)]
 
@@ -267,7 +287,7 @@ class _Quantized:
         if self.bits == 4 or not self.is_lifted:
             return zero
         with b.on(self.lanes):
-            return b.value(f"fadd {self.floats} {zero}, {b.constant('float', real(128.0))}")
+            return b.value(f"fadd {self.floats} {zero}, {b.constant('float', real(float(_LIFT)))}")
 
     def _taken_in(
         self, total: str, halves: list[str], side: tuple[list[str], str, str], scale: str, zero: str
@@ -308,8 +328,7 @@ class _Prepared:
 
     def __init__(self, target: Target, bits: int, *, zeros: bool) -> None:
         self.b, self.bits, self.has_zeros = Builder(target), bits, zeros
-        lift = 128 if bits == 8 and is_lifted(target) else 0
-        self.begin = -(ZERO[bits] + lift)
+        self.writes_begins = reads_begins(target, bits, zeros=zeros)
 
     def text(self) -> str:
         """Return the function, and what it declares."""
@@ -357,10 +376,8 @@ class _Prepared:
         whole = b.value(f"fptosi {floats} {rounded} to {ints}")
         integers = b.value(f"freeze {ints} {whole}")
         self._store_bytes(number, integers, halves)
-        words = BLOCK * self.bits // 32
-        total, kind = self._begins(integers, words)
-        place = element(b, begins, vector(kind, words), number)
-        b.do(f"store {vector(kind, words)} {total}, ptr {place}, align 4")
+        if self.writes_begins:
+            self._store_begins(number, integers, begins)
         scale = b.value(f"fdiv float {largest}, {real(float(LARGEST))}")
         b.do(f"store float {scale}, ptr {element(b, factors, 'float', number)}, align 4")
 
@@ -376,10 +393,10 @@ class _Prepared:
             address = element(b, line, vector("i8", count), number)
             b.do(f"store {vector('i8', count)} {short}, ptr {address}, align 1")
 
-    def _begins(self, integers: str, words: int) -> tuple[str, str]:
-        """Return what the sums of each word begin with, and its type."""
-        b, each = self.b, BLOCK // words
-        ints, some = vector("i32", BLOCK), vector("i32", words)
+    def _store_begins(self, number: str, integers: str, begins: str) -> None:
+        """Write what the sums of each word begin with, or the sums of a row's integers where groups have zeros."""
+        b, words = self.b, BLOCK * self.bits // 32
+        each, ints, some = BLOCK // words, vector("i32", BLOCK), vector("i32", words)
         total = ""
         for place in range(each):
             places = ", ".join(f"i32 {word * each + place}" for word in range(words))
@@ -388,6 +405,16 @@ class _Prepared:
             )
             total = b.value(f"add {some} {total}, {part}") if total else part
         if self.has_zeros:
-            return b.value(f"sitofp {some} {total} to {vector('float', words)}"), "float"
-        with b.on(words):
-            return b.value(f"mul {some} {total}, {b.constant('i32', self.begin)}"), "i32"
+            kind = vector("float", words)
+            value = b.value(f"sitofp {some} {total} to {kind}")
+        else:
+            kind = some
+            with b.on(words):
+                value = b.value(f"mul {some} {total}, {b.constant('i32', -ZERO[self.bits])}")
+        place = element(b, begins, kind, number)
+        b.do(f"store {kind} {value}, ptr {place}, align 4")
+
+
+def _in_each_byte(value: int) -> int:
+    """Return the word, with a sign, whose four bytes are a number."""
+    return int.from_bytes(bytes([value] * 4), "little", signed=True)
