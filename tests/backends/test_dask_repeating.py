@@ -1,4 +1,4 @@
-"""A region on neighbouring blocks of one array runs at once the second time, and anything else makes tasks as ever."""
+"""A region on blocks in the same chunks is not lowered the second time, and anything else makes tasks as ever."""
 
 import gc
 import pickle
@@ -16,8 +16,9 @@ da = pytest.importorskip("dask.array")
 
 from dask.callbacks import Callback  # noqa: E402
 
-from tensorframe.backends.dask import repeating, running, within  # noqa: E402
+from tensorframe.backends.dask import known_graph, repeating, running, within  # noqa: E402
 from tensorframe.backends.dask.arrays import array_of, array_of_form, block_keys, form_of  # noqa: E402
+from tensorframe.backends.dask.partials import PartialCall  # noqa: E402
 from tensorframe.backends.dask.together import in_one_array  # noqa: E402
 from tests.backends.dask_room import pool_with  # noqa: E402
 
@@ -65,6 +66,18 @@ PROGRAMS = {
 }
 
 
+# what is not made of neighbouring blocks
+GRAPHS = {
+    "a sum": lambda x: tfr.sum(tfr.exp(-x * x)),
+    "a mean and more": lambda x: tfr.mean(x, axis=0) * 2 + 1,
+    "a variance": tfr.var,
+    "positions of maxima": lambda x: tfr.argmax(x, axis=0),
+    "differences in square blocks": lambda x: x - tfr.mean(x, axis=1, keepdims=True),
+    "a scan": lambda x: tfr.cumulative_sum(x, axis=1),
+    "a chain in square blocks": lambda x: tfr.sin(x) * 2 + tfr.exp(-x),
+}
+
+
 def by_tasks(program, values):
     """The result of blocks in memory of their own, which tasks make one by one."""
     blocks = da.from_array(values, chunks=(ROWS // BLOCKS, COLUMNS)).map_blocks(np.copy)
@@ -88,10 +101,57 @@ def test_all_but_the_first_run_at_once_and_have_the_bits_of_tasks(name, workers,
             assert len(at_once) == seed + 1
 
 
-@pytest.mark.parametrize("name", ["a chain", "a softmax", "a stencil"])
-def test_eight_blocks_take_few_calls(name):
-    """Some 2,000 where tasks are made, ordered and run; calls do not depend on what else runs."""
-    program, x = PROGRAMS[name], on_dask(numbers())
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_known_graphs_run_on_other_blocks_and_have_the_bits_of_tasks(name, workers, at_once):
+    program = GRAPHS[name]
+
+    def square(seed):
+        return tfr.from_native(da.from_array(numbers(seed), chunks=(100, 30)).persist())
+
+    scheduler = "synchronous" if workers == 1 else "threads"
+    with dask.config.set(scheduler=scheduler, num_workers=workers):
+        first = program(square(7)).compute().native()
+        at_once.clear()
+        for seed in range(3):
+            found = program(square(seed)).compute()
+            assert len(at_once) == seed + 1
+            assert found.native() is at_once[-1]
+            assert found.native().chunks == first.chunks
+            assert found.native().name != first.name
+            with Watching() as watching:
+                wanted = program(square(seed)).numpy()
+            assert len(watching.seen) >= 9
+            assert np.array_equal(found.numpy(), wanted)
+            assert len(at_once) == seed + 1
+
+
+def test_graphs_of_many_tasks_are_not_kept(at_once, monkeypatch):
+    monkeypatch.setattr(known_graph, "_MOST", 8)
+    x = on_dask(numbers())
+    for _ in range(3):
+        found = tfr.sum(x).compute()
+    assert not at_once
+    assert np.array_equal(found.numpy(), tfr.sum(on_dask(numbers())).numpy())
+
+
+def test_blocks_that_are_tasks_still_make_a_graph_of_their_own(at_once):
+    source = da.from_array(numbers(), chunks=(32, COLUMNS))
+    for _ in range(2):
+        tfr.sum(tfr.from_native(source.persist())).compute()
+    at_once.clear()
+    lazily = tfr.from_native(source.map_blocks(np.negative))
+    negated = tfr.sum(lazily).numpy()
+    assert not at_once
+    assert np.array_equal(negated, -tfr.sum(on_dask(numbers())).numpy())
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("a chain", 500), ("a softmax", 500), ("a stencil", 500), ("a sum", 1100)]
+)
+def test_eight_blocks_take_few_calls(name, most):
+    """Some 2,200 where tasks are made, ordered and run; calls do not depend on what else runs."""
+    program, x = {**PROGRAMS, **GRAPHS}[name], on_dask(numbers())
     for _ in range(3):
         program(x).compute()
     calls = 0
@@ -106,7 +166,7 @@ def test_eight_blocks_take_few_calls(name):
         program(x).compute()
     finally:
         sys.setprofile(before)
-    assert 50 < calls < 500
+    assert 50 < calls < most
 
 
 class Watching(Callback):
@@ -204,10 +264,30 @@ def test_what_fails_at_once_names_its_line(raised, error, monkeypatch):
     assert np.array_equal(y.numpy(), by_tasks(softmax, numbers()))
 
 
-def test_nothing_of_the_operands_is_kept():
+def test_what_fails_in_a_known_graph_names_its_line(monkeypatch):
+    x = on_dask(numbers())
+    for _ in range(2):
+        tfr.sum(tfr.exp(x)).compute()
+
+    def failing(*_):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(PartialCall, "__call__", failing)
+    total = tfr.sum(tfr.exp(x))  # this line
+    with pytest.raises(KernelError) as caught:
+        total.compute()
+    assert "# this line" in str(caught.value)
+    monkeypatch.undo()
+    assert np.array_equal(total.numpy(), by_tasks(lambda x: tfr.sum(tfr.exp(x)), numbers()))
+
+
+@pytest.mark.parametrize("program", [softmax, tfr.sum])
+def test_nothing_of_the_operands_is_kept(program):
     values = numbers()
     gone = weakref.ref(values)
-    x = repeated(values)
+    x = on_dask(values)
+    for _ in range(3):
+        program(x).compute()
     del values, x
     gc.collect()
     assert gone() is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextvars import copy_context
+from copy import copy
 from heapq import heapify, heappop, heappush
 from threading import Thread
 from typing import Any, TypeAlias
@@ -48,6 +49,12 @@ class Graph:
                 self.dependents.setdefault(source, []).append(self.place[key])
         self.users = Counter({key: len(own) for key, own in self.dependents.items()})
         self.users.update([key for keys in wanted for key in keys])
+
+    def beginning_with(self, values: Mapping[Key, Any]) -> Graph:
+        """Return the same tasks, which begin with other values."""
+        graph = copy(self)
+        graph.values = dict(values)
+        return graph
 
     def freed(self, place: int, users: Counter[Key]) -> list[Key]:
         """Return the results that nobody needs any more when a task is done, whose operands are counted off."""

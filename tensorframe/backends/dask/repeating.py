@@ -1,8 +1,9 @@
-"""Repeating: a region that has become neighbouring blocks of one array is run at once the next time, without a graph.
+"""Repeating: what a region has become for operands in some chunks is run again the next time, without lowering it.
 
 To make, order and compare the tasks of a few blocks takes milliseconds, and one kernel for all of them not much longer.
-What is remembered is what follows from the region and the chunks of its operands alone. That these are in one piece,
-that there is room, and that nobody watches, is looked at each time: where anything is different, tasks are made.
+Neighbouring blocks of one array need no tasks at all; those of other results are known (`known_graph.py`). What is
+remembered is what follows from the region and the chunks of its operands alone. That these are in one piece, that there
+is room, and that nobody watches, is looked at each time: where anything is different, tasks are made.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.dask.arrays import Array, Form, array_of_form, form_of
 from tensorframe.backends.dask.blocks import restricted
+from tensorframe.backends.dask.known_graph import known_graph
 from tensorframe.backends.dask.layers import is_number
 from tensorframe.backends.dask.lowering import lowered
 from tensorframe.backends.dask.names import layer_name, ops_of
@@ -26,7 +28,12 @@ from tensorframe.backends.dask.running import unwatched_workers
 from tensorframe.backends.dask.settings import Settings
 from tensorframe.backends.dask.sizes import Sizes
 from tensorframe.backends.dask.tasks import BlockCall, NamedCall, Target
-from tensorframe.backends.dask.together import Neighbours, neighbours_of, whole_of
+from tensorframe.backends.dask.together import (
+    Neighbours,
+    neighbours_of,
+    whole_of,
+    writes_to_one,
+)
 from tensorframe.backends.dask.within import has_room
 from tensorframe.backends.provenance import Provenance, current
 from tensorframe.graph.region import Region
@@ -50,23 +57,26 @@ class _AtOnce(NamedTuple):
             target[...] = made
 
 
+class _Way(Protocol):
+    """How a region runs again, without being lowered."""
+
+    def operands(self, inputs: Sequence[Any]) -> Any:
+        """Return what it takes of the inputs; None where they are not what it needs."""
+
+    def made(self, operands: Any, workers: int) -> Array:
+        """Return the result, with a name of its own."""
+
+
 class _Known(NamedTuple):
     """What a region became for operands in some chunks."""
 
     inputs: tuple[Any, ...]
     """The chunks of each operand, or the number that it is."""
     limit: int
-    neighbours: Neighbours
-    operands: tuple[int, ...]
-    """Which input each operand of the tasks is."""
-    task_bytes: int | None
     given: int
     beside: int
     """Bytes that all tasks give, and that each takes beside."""
-    shape: Shape
-    form: Form
-    at_once: Callable[[], _AtOnce | None]
-    """The kernel for all blocks, which is compiled when it is first wanted."""
+    way: _Way
 
 
 class Repeating:
@@ -94,38 +104,110 @@ class Repeating:
         if not all(map(_is_alike, inputs, known.inputs)):
             return None
         workers = unwatched_workers()
-        wholes = _wholes(known, inputs)
-        if workers is None or wholes is None:
+        operands = known.way.operands(inputs)
+        if workers is None or operands is None:
             return None
         if not has_room(known.given + workers * known.beside):
             return None
-        return [_made(known, wholes, workers)]
+        return [_made(known.way, operands, workers)]
 
 
 def _known(
     inputs: Sequence[Any], made: Sequence[Any], limit: int, here: Provenance
 ) -> _Known | None:
-    """Return what is to be remembered of arrays that inputs were made; None where there is more than neighbours."""
-    if len(made) != 1 or type(made[0]) is tuple:
+    """Return what is to be remembered of arrays that inputs were made; None for several, and for very many tasks."""
+    if len(made) != 1 or any(type(value) is tuple for value in (*made, *inputs)):
         return None
     (array,) = made
-    neighbours = neighbours_of(array)
-    if neighbours is None:
-        return None
     places = {value.name: place for place, value in enumerate(inputs) if not is_number(value)}
     arrays = [value for value in inputs if not is_number(value)]
-    if len(places) < len(arrays) or not all(name in places for name, _ in neighbours.sources):
+    if len(places) < len(arrays):
+        return None
+    way = _way(array, places, inputs, here)
+    if way is None:
         return None
     sizes = Sizes([array])
     given = sizes.at_once(0)
     return _Known(
         tuple([value if is_number(value) else value.chunks for value in inputs]),
         limit,
+        given,
+        sizes.at_once(1) - given,
+        way,
+    )
+
+
+def _way(
+    array: Array, places: dict[str, int], inputs: Sequence[Any], here: Provenance
+) -> _Way | None:
+    """Return how an array is made again; None where tasks have to be made."""
+    neighbours = neighbours_of(array)
+    if neighbours is not None:
+        return _neighbouring(array, neighbours, places, here)
+    return None if writes_to_one(array) else known_graph(array, places, inputs, here)
+
+
+def _is_alike(value: Any, known: Any) -> bool:
+    """Whether an operand has the chunks that are known, or is the number."""
+    return value is known or getattr(value, "chunks", None) == known
+
+
+def _made(way: _Way, operands: Any, workers: int) -> Array:
+    return way.made(operands, workers)
+
+
+class _Neighbouring(NamedTuple):
+    """Neighbouring blocks of one array, which one call makes, or one for each worker."""
+
+    neighbours: Neighbours
+    places: tuple[int, ...]
+    """Which input each operand of the tasks is."""
+    task_bytes: int | None
+    shape: Shape
+    form: Form
+    at_once: Callable[[], _AtOnce | None]
+    """The kernel for all blocks, which is compiled when it is first wanted."""
+
+    def operands(self, inputs: Sequence[Any]) -> list[Any] | None:
+        """Return the operands of the tasks; None where one is not in one piece of memory, here."""
+        wholes = []
+        for place, (_, shape) in zip(self.places, self.neighbours.sources, strict=True):
+            array = inputs[place]
+            layers = array.dask.layers
+            own = whole_of(layers.get(array.name), shape) if len(layers) == 1 else None
+            if own is None:
+                return None
+            wholes.append(own)
+        return wholes
+
+    def made(self, wholes: Sequence[Any], workers: int) -> Array:
+        """Return the array, with a name of its own."""
+        neighbours, form = self.neighbours, self.form
+        call = neighbours.call
+        name = layer_name(ops_of(call.region), self.task_bytes)
+        array = host_pool.empty(self.shape, form.meta.dtype)
+        at_once = self.at_once() if neighbours.calls(array.nbytes, workers) == 1 else None
+        if at_once is not None:
+            at_once.run(wholes, array)
+        else:
+            own = replace(call, target=Target())
+            own.target.array = array
+            neighbours.run(NamedCall(name, own), wholes, array, workers)
+        rest = (0,) * (len(self.shape) - 1)
+        blocks = {(name, place, *rest): part for place, part in enumerate(neighbours.parts(array))}
+        return array_of_form(name, blocks, form)
+
+
+def _neighbouring(
+    array: Array, neighbours: Neighbours, places: dict[str, int], here: Provenance
+) -> _Neighbouring | None:
+    """Return what makes neighbouring blocks; None where these are made of what is not an input."""
+    if not all(name in places for name, _ in neighbours.sources):
+        return None
+    return _Neighbouring(
         neighbours,
         tuple([places[name] for name, _ in neighbours.sources]),
         here.sizes.get(array.name),
-        given,
-        sizes.at_once(1) - given,
         array.shape,
         form_of(array),
         cache(partial(_at_once, neighbours.call, array.shape)),
@@ -146,39 +228,3 @@ def _at_once(call: BlockCall, shape: Shape) -> _AtOnce | None:
         for number, block in made.inputs
     ]
     return _AtOnce(compiled(region.key()), tuple(inputs))
-
-
-def _is_alike(value: Any, known: Any) -> bool:
-    """Whether an operand has the chunks that are known, or is the number."""
-    return value is known or getattr(value, "chunks", None) == known
-
-
-def _wholes(known: _Known, inputs: Sequence[Any]) -> list[Any] | None:
-    """Return the operands of the tasks; None where one is not in one piece of memory, here."""
-    wholes = []
-    for place, (_, shape) in zip(known.operands, known.neighbours.sources, strict=True):
-        array = inputs[place]
-        layers = array.dask.layers
-        own = whole_of(layers.get(array.name), shape) if len(layers) == 1 else None
-        if own is None:
-            return None
-        wholes.append(own)
-    return wholes
-
-
-def _made(known: _Known, wholes: Sequence[Any], workers: int) -> Array:
-    """Return the array, with a name of its own."""
-    neighbours, form = known.neighbours, known.form
-    call = neighbours.call
-    name = layer_name(ops_of(call.region), known.task_bytes)
-    array = host_pool.empty(known.shape, form.meta.dtype)
-    at_once = known.at_once() if neighbours.calls(array.nbytes, workers) == 1 else None
-    if at_once is not None:
-        at_once.run(wholes, array)
-    else:
-        own = replace(call, target=Target())
-        own.target.array = array
-        neighbours.run(NamedCall(name, own), wholes, array, workers)
-    rest = (0,) * (len(known.shape) - 1)
-    blocks = {(name, place, *rest): part for place, part in enumerate(neighbours.parts(array))}
-    return array_of_form(name, blocks, form)

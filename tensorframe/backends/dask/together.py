@@ -98,6 +98,11 @@ def neighbours_of(array: Array) -> Neighbours | None:
     return Neighbours(named.call, blocks, tuple(sources))
 
 
+def writes_to_one(array: Array) -> bool:
+    """Whether tasks of an array write to one where they run in this process."""
+    return _named_call_of(array) is not None
+
+
 def _named_call_of(array: Array) -> Any:
     """Return what tasks of ours call, where an array is cut along its first axis alone; None for any other."""
     if not array.ndim or array.numblocks[0] != array.npartitions or array.npartitions == 1:
