@@ -60,7 +60,8 @@ def test_what_is_not_finite_stays_in_its_column(odd):
 
 def test_equal_elements_have_none():
     assert variances(np.full(SHAPE, 1 / 3, np.float32), 0)[0].max() < 1e-14
-    assert variances(np.full(SHAPE, 3e38), None)[0] == 0
+    # the mean of float64 is rounded, so it is off by an ulp
+    assert variances(np.full(SHAPE, 3e38), None)[0] <= (3e38 * np.finfo(float).eps) ** 2
 
 
 def test_distances_that_are_needed_besides_take_a_pass_of_their_own():

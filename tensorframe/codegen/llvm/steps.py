@@ -21,8 +21,8 @@ _JOINS_INTEGERS = frozenset({"add", "multiply", "bitwise_xor", "bitwise_or", "bi
 _JOINS_CONDITIONS = frozenset({"logical_or", "logical_and", "maximum", "minimum"})
 # vector units have no such instructions
 _SCALAR = frozenset({"floor_divide", "remainder"})
-# ops for an element, with each of which a loop waits for memory and not for them
-_LIGHT = 6
+# ops for an element, with each of which a loop waits for memory and not for them; and so few that it does nothing else
+_LIGHT, _LIGHTEST = 6, 2
 
 
 @dataclass(slots=True)
@@ -39,6 +39,8 @@ class Steps:
     """Bytes of the largest values that differ between iterations."""
     light: bool = False
     """Whether memory is what takes the time."""
+    lightest: bool = False
+    """Whether there is next to nothing to compute."""
 
     @property
     def has_lanes(self) -> bool:
@@ -128,6 +130,7 @@ def _measure(steps: Steps, body: Iterable[ir.Statement], values: Iterable[ir.Exp
     ops = [expr for expr in varying if isinstance(expr, ir.Apply)]
     costly = any(rounds_slowly(expr.dtype) for expr in varying) or any(map(steps.of.get, spread))
     steps.light = len(ops) <= _LIGHT and not costly
+    steps.lightest = steps.light and len(ops) <= _LIGHTEST
 
 
 def _add_reductions(steps: Steps, body: Iterable[ir.Statement]) -> bool:

@@ -43,8 +43,7 @@ def write_loop(
     b.branch(b.value(f"icmp ult i64 {start}, {stop}"), some, after)
     b.begin(some)
     block, rest = HOST.block // steps.widest, HOST.register // steps.widest
-    # selecting instructions, LLVM takes the registers of one vector in any order: memory is fast in its own
-    lanes = rest if steps.light or not b.target.has_masks else block
+    lanes = rest if not b.target.has_masks else _lanes_of_masks(steps)
     breadth = 1 if steps.light else block // lanes
     if steps.has_lanes:
         block, rest = LANES, TAIL
@@ -73,6 +72,17 @@ def write_loop(
     b.begin(after)
     for variable, result in results.items():
         names[variable] = b.phi(b.type(variable.dtype), (names[variable], before), (result, final))
+
+
+def _lanes_of_masks(steps: Steps) -> int:
+    """Return how many elements are taken together where registers have 512 bits.
+
+    Selecting instructions, LLVM takes the registers of one vector in any order: memory is fast in its own. A processor
+    with half the instructions under way looks twice as far ahead, which no loop gains from that does nothing but read.
+    """
+    if not steps.light:
+        return HOST.block // steps.widest
+    return (1 if steps.lightest else 2) * HOST.register // steps.widest
 
 
 # --- reductions: partial results are joined with those half a block away, until there is one ---

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isqrt
 
 from tensorframe.dtypes import float64
 from tensorframe.kernel import ir
@@ -25,14 +24,17 @@ def sample(
     work: tuple[ir.Statement, ...],
     most: int,
 ) -> tuple[tuple[ir.Statement, ...], ir.Expr]:
-    """Return loops over the first elements of a chunk, along the outermost axis and the innermost, and their number."""
+    """Return loops over the first elements of a chunk, along the outermost axis and the innermost, and their number.
+
+    They are taken from few rows: lines of memory that follow each other come sooner than the first ones of many rows.
+    """
     sizes = body.sizes[len(body.nest.kept) :]
-    each = most if len(along) == 1 else isqrt(most)
-    stop = smaller(first + each, last)
+    rows = most if len(along) == 1 else max(most // order.GROUP, 1)
+    stop = smaller(first + rows, last)
     count = stop - first
     inner = work
     if len(along) > 1:
-        across = smaller(ir.literal(each, ir.INDEX), sizes[-1])
+        across = smaller(ir.literal(most // rows, ir.INDEX), sizes[-1])
         middle = along[1:-1]
         inner = (ir.Loop(along[-1], ZERO, across, work),)
         inner = nested(middle, [ir.literal(1, ir.INDEX) for _ in middle], inner)
