@@ -84,18 +84,31 @@ def run_ranges(
     # threads that have to wait for a core would be waited for
     threads = min(thread_count(), core_count(), chunks)
     pool = _State.pool or _new_pool()
-    if chunks <= _AT_ONCE * threads:
-        pool.run(function.address, total, grain, chunks, varying, fixed, threads, joined=joined)
+    address = function.address
+    if chunks <= _AT_ONCE * threads or (address, total, fixed) in _brief:
+        pool.run(address, total, grain, chunks, varying, fixed, threads, joined=joined)
         return
     # Python hears of Ctrl-C between calls only
+    started = began = perf_counter_ns()
     first, count = 0, _AT_ONCE * threads
     while first < chunks:
-        began, last = perf_counter_ns(), min(first + count, chunks)
-        job = (function.address, total, grain, last, varying, fixed, threads)
+        last = min(first + count, chunks)
+        job = (address, total, grain, last, varying, fixed, threads)
         pool.run(*job, first, joined=joined)
-        first = last
-        if perf_counter_ns() - began < _UNHEARD:
+        now = perf_counter_ns()
+        if now - began < _UNHEARD:
             count *= 2
+        first, began = last, now
+    if began - started < _UNHEARD:
+        if len(_brief) >= _MOST_BRIEF:
+            _brief.clear()
+        _brief.add((address, total, fixed))
+
+
+# Functions with ranges and sizes that took less than `_UNHEARD`: in one go next time, since threads that wait for each
+# other in the middle lose half a chunk.
+_brief: set[tuple[int, int, bytes]] = set()
+_MOST_BRIEF = 1024
 
 
 class PreparedCalls:
