@@ -118,7 +118,8 @@ class Budget:
     """What may be taken of one memory.
 
     `credit` are bytes that may be taken before the next query. A pool may grow by `spare` bytes: by these, and by what
-    was admitted last. `refusals` counts what was refused.
+    was admitted last. `reused` are the bytes that it has given again since something was admitted. `refusals` counts
+    what was refused.
     """
 
     __slots__ = (
@@ -130,6 +131,7 @@ class Budget:
         "credit",
         "name",
         "refusals",
+        "reused",
         "spare",
     )
 
@@ -139,6 +141,7 @@ class Budget:
         self._uncounted = uncounted
         self.credit = 0
         self.spare: float = 0
+        self.reused = 0
         self.refusals = 0
         self._accounts = accounts
         self._lock = new_lock()
@@ -181,6 +184,7 @@ class Budget:
         What is pooled, tensors in cycles and the free pages of heaps go first, then what callbacks give up.
         """
         room = self.room()
+        self.reused = 0
         if need > room:
             room = self.relieve(need)
         if need > room:
@@ -316,6 +320,7 @@ class OneBlock:
     """The bound on a block of a memory, as a budget: what is larger does not fit, however much is free."""
 
     credit = 0  # what is compared with it is always looked at
+    reused = 0
 
     def __init__(self, budget: Budget, largest: int) -> None:
         self.name = budget.name

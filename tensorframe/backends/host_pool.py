@@ -85,10 +85,6 @@ class Block:
         self.last_use = 0.0
         self.watch: weakref.ref[Array] | None = None  # called when the array is freed
 
-    def is_free(self) -> bool:
-        """Whether nothing refers to the memory but this block."""
-        return _references(self) == _WHEN_FREE
-
     def cut(self) -> int:
         """Release the pages beyond the array over this block, and return how many bytes these are."""
         start = -(-self.used // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -102,12 +98,17 @@ class Block:
 _size, _last_use = attrgetter("size"), attrgetter("last_use")
 
 
-def _references(block: Block) -> int:
-    return sys.getrefcount(block.memory)
+_references = sys.getrefcount
+
+
+def _of_nobody() -> int:
+    """Return how many references there are to the memory of a block whose array was freed."""
+    block = Block(mmap.PAGESIZE)
+    return _references(block.memory)
 
 
 # measured, since versions of Python count differently
-_WHEN_FREE = _references(Block(mmap.PAGESIZE))
+_WHEN_FREE = _of_nobody()
 
 
 @dataclass(slots=True)
@@ -164,8 +165,12 @@ class Pool:
             block = self._block(nbytes)
             if block is None:
                 return _of_numpy(shape, dtype, layout)
-            steps = [step * dtype.itemsize for step in strides_of(shape, layout)]
-            array: Array = np.ndarray(shape, dtype, block.memory, 0, steps)
+            array: Array
+            if layout is None:
+                array = np.ndarray(shape, dtype, block.memory)
+            else:
+                steps = [step * dtype.itemsize for step in strides_of(shape, layout)]
+                array = np.ndarray(shape, dtype, block.memory, 0, steps)
             block.watch = weakref.ref(array, lambda _: self._returned.append(block))
             return array
         finally:
@@ -246,17 +251,20 @@ class Pool:
 
     def _take_back(self) -> None:
         """Count blocks as free whose arrays were freed."""
-        for _ in range(len(self._returned)):
-            block = self._returned.popleft()
-            if not block.is_free():  # its array is just going, in another thread
-                self._returned.append(block)
+        returned, counts = self._returned, self.statistics
+        for _ in range(len(returned)):
+            block = returned.popleft()
+            if (
+                _references(block.memory) != _WHEN_FREE
+            ):  # its array is just going, in another thread
+                returned.append(block)
                 continue
             self._lent.remove(block)
             self._lent_bytes -= block.touched
             self._free.append(block)
             block.last_use = monotonic()
-            self.statistics.in_use -= block.used
-            self.statistics.pooled += block.touched
+            counts.in_use -= block.used
+            counts.pooled += block.touched
         if len(self._free) > _MOST_FREE:
             for block in sorted(self._free, key=_last_use)[:-_MOST_FREE]:
                 self._drop(block)
@@ -273,17 +281,18 @@ class Pool:
 
     def _block(self, nbytes: int) -> Block | None:
         """Return a block for so many bytes, in use from now on; None if the system has none."""
-        self._take_back()
-        largest = _largest_for(nbytes)
-        fitting = [candidate for candidate in self._free if nbytes <= candidate.size <= largest]
-        block = min(fitting, key=_size, default=None)
+        if self._returned:
+            self._take_back()
+        block = self._fitting(nbytes) if self._free else None
         counts = self.statistics
         if block is not None:
             self._take(block)
             counts.hits += 1
+            self.budget.reused += min(nbytes, block.touched)
         counts.in_use += nbytes
         counts.peak = max(counts.peak, counts.in_use)
-        self._recent_peaks = (max(self._recent_peaks[0], counts.in_use), self._recent_peaks[1])
+        if counts.in_use > self._recent_peaks[0]:
+            self._recent_peaks = (counts.in_use, self._recent_peaks[1])
         self._make_room(nbytes, block)
         block = self._new(nbytes) if block is None else block
         if block is None:
@@ -296,6 +305,12 @@ class Pool:
         self._lent.add(block)
         self._lent_bytes += block.touched
         return block
+
+    def _fitting(self, nbytes: int) -> Block | None:
+        """Return the smallest free block that so many bytes fit into, if there is one."""
+        largest = _largest_for(nbytes)
+        fitting = [block for block in self._free if nbytes <= block.size <= largest]
+        return min(fitting, key=_size, default=None)
 
     def _bound(self) -> float:
         return BOUND * max(self._recent_peaks)

@@ -20,7 +20,7 @@ from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.silence import silenced
 from tensorframe.runtime.failures import Recorded, explain
 from tensorframe.runtime.observers import Action, Donor, Runner
-from tensorframe.runtime.progress import under_way
+from tensorframe.runtime.progress import is_displayed, under_way
 from tensorframe.runtime.under_way import Compute, effort
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
@@ -216,7 +216,8 @@ class BoundPlan:
             explain(error, self._plan, step, self._recorded)
 
     def _shown(self) -> AbstractContextManager[Compute | None]:
-        return under_way(Compute(self._plan)) if self._runner.long else _NOT_SHOWN
+        seen = self._runner.long and is_displayed()
+        return under_way(Compute(self._plan)) if seen else _NOT_SHOWN
 
     @silenced
     def _make(self, stop: _Stop) -> None:

@@ -29,7 +29,7 @@ from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_smal
 from tensorframe.runtime.executor import run, run_alone
 from tensorframe.runtime.failures import explain_leaf
 from tensorframe.runtime.few import run_few
-from tensorframe.runtime.fitting import fits
+from tensorframe.runtime.fitting import fits, give_back
 from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
@@ -212,6 +212,8 @@ def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> N
         return
     (node,) = request.wanted
     value = run_alone(program, slots, plan, request)
+    if runner is not None and runner.needs:
+        give_back(runner)
     node.settle(stored(node.device, node.shape, node.dtype, value))
 
 

@@ -23,7 +23,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime import events
 from tensorframe.runtime.failures import Recorded, explain
-from tensorframe.runtime.fitting import admit, fits, needs_of
+from tensorframe.runtime.fitting import admit, fits, give_back, needs_of
 from tensorframe.runtime.observers import (
     Action,
     Actions,
@@ -33,7 +33,7 @@ from tensorframe.runtime.observers import (
     observed,
     shown,
 )
-from tensorframe.runtime.progress import can_take_long, under_way
+from tensorframe.runtime.progress import can_take_long, is_displayed, under_way
 from tensorframe.runtime.under_way import Preparing
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
@@ -68,23 +68,26 @@ def execute(
     *,
     checked: bool,
     stamps: list[int] | None = None,
+    fitted: bool = False,
 ) -> None:
     """Run every step on the slots of a plan; `checked` has results looked at, as the options say.
 
-    A plan that does not fit into memory is refused before. `stamps`, if it is given, gets the time before the first
-    step and after each one.
+    A plan that does not fit into memory is refused before, unless it is `fitted` already. `stamps`, if it is given,
+    gets the time before the first step and after each one.
     """
-    if runner.needs and not fits(runner) and admit(runner, plan, slots, recorded):
+    # what is compiled in the first run stays
+    is_counted = bool(runner.needs) and not runner.is_new
+    if runner.needs and not (fitted or fits(runner)) and admit(runner, plan, slots, recorded):
         return
+    asked = checked or stamps is not None or bool(events.listeners)
     perform: Perform = _perform
-    if runner.waits and not (checked or stamps is not None or events.listeners):
+    if runner.waits and not asked:
         from tensorframe.runtime.checking import checking  # for devices alone
 
         perform = checking(_perform)
-    if runner.observers or checked or stamps is not None or events.listeners or runner.chunked:
+    if asked or runner.chunked or (runner.observers and _is_observed(runner)):
         looking = observed(runner, plan, checked, stamps)
-        watched = checked or stamps is not None or bool(events.listeners)
-        _observed(perform, runner, looking, slots, plan, recorded, watched=watched)
+        _observed(perform, runner, looking, slots, plan, recorded, watched=asked)
     elif runner.quiet:
         perform(runner.actions, slots, plan, recorded)
     else:
@@ -93,6 +96,13 @@ def execute(
             perform(runner.actions, slots, plan, recorded)
         finally:
             end(token)
+    if is_counted:
+        give_back(runner)
+
+
+def _is_observed(runner: Runner) -> bool:
+    """Whether its observers see a run: those of a long one that ran before need not count where nobody looks."""
+    return runner.waits or runner.observers != (shown,) or is_displayed()
 
 
 def _observed(

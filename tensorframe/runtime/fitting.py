@@ -47,8 +47,16 @@ def needs_of(plan: Plan) -> tuple[Need, ...]:
         budget = backend_of(device).budget(device)
         if budget is not None:
             beside = PYTHONS if able.host_memory else 0
-            needs.append(Need(budget, nbytes + moved.get(budget, 0) + beside, step))
+            need = nbytes + moved.get(budget, 0) + beside
+            # devices that work on their own are not done when a run is
+            needs.append(Need(budget, need, step, _kept(plan) if able.host_memory else need))
     return (*needs, *_too_large(plan))
+
+
+def _kept(plan: Plan) -> int:
+    """Return the bytes of results in host memory."""
+    results = [plan.slots[slot] for slot in {*plan.outputs}]
+    return sum([slot.nbytes for slot in results if capabilities(slot.device).host_memory])
 
 
 def _moved_from_blocks(plan: Plan) -> dict[Budget | None, int]:
@@ -74,7 +82,7 @@ def _too_large(plan: Plan) -> list[Need]:
             bound, before = bounds[slot.device], most.get(slot.device)
             if bound is not None and not bound.admits(slot.nbytes):
                 if before is None or before.nbytes < slot.nbytes:
-                    most[slot.device] = Need(bound, slot.nbytes, index)
+                    most[slot.device] = Need(bound, slot.nbytes, index, slot.nbytes)
     return list(most.values())
 
 
@@ -88,12 +96,20 @@ def largest_block(device: Device) -> OneBlock | None:
 def fits(runner: Runner) -> bool:
     """Whether what the plan takes is within the credit of each budget; it is taken from there. Else see `admit`."""
     needs = runner.needs
-    for budget, nbytes, _ in needs:
-        if nbytes > budget.credit:
+    for need in needs:
+        if need.nbytes > need.budget.credit:
             return False
-    for budget, nbytes, _ in needs:
-        budget.credit -= nbytes
+    for need in needs:
+        need.budget.credit -= need.nbytes
+        need.budget.reused = 0
     return True
+
+
+def give_back(runner: Runner) -> None:
+    """Give back to the credit what a run has not taken for good: scratch memory, and results in pooled memory."""
+    for budget, nbytes, _, kept in runner.needs:
+        if kept < nbytes:
+            budget.credit += nbytes - kept + min(budget.reused, kept)
 
 
 def admit(runner: Runner, plan: Plan, slots: list[Any], recorded: Recorded) -> bool:

@@ -47,11 +47,15 @@ Observer = Callable[["Runner", Plan, Iterable[Action]], Actions]
 
 
 class Need(NamedTuple):
-    """What a plan takes of a memory: bytes beside its leaves, and the step at which it has taken them."""
+    """What a plan takes of a memory: bytes beside its leaves, the step at which it has taken them, and what stays.
+
+    `kept` are the bytes of its results, where the rest is free again as soon as it has run.
+    """
 
     budget: Budget | OneBlock
     nbytes: int
     step: int
+    kept: int = 0
 
 
 @dataclass(slots=True)

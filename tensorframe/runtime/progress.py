@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
 from time import perf_counter, sleep
-from typing import Protocol, TypeVar
+from typing import Protocol, TextIO, TypeVar
 
 from tensorframe import config
 from tensorframe.backends import spans
@@ -57,6 +57,8 @@ class _Watch:
     computes: list[Wait] = []  # noqa: RUF012 - of the process
     thread: Thread | None = None
     lock = new_lock()
+    terminal: tuple[TextIO | None, bool] = (None, False)
+    """A stream, and whether it is a terminal."""
 
 
 def can_take_long(plan: Plan) -> bool:
@@ -104,7 +106,7 @@ def _waiting(part: Part) -> Iterator[None]:
     wait.parts.append(part)
     try:
         _Watch.computes.append(wait)
-        if _Watch.thread is None and _is_displayed():
+        if _Watch.thread is None and is_displayed():
             _start()
         yield
     finally:
@@ -116,12 +118,21 @@ def _waiting(part: Part) -> Iterator[None]:
                 wait.context.run(wait.display.close)
 
 
-def _is_displayed() -> bool:
+def is_displayed() -> bool:
     """Whether progress is displayed."""
     wanted = config.get().progress
     if wanted == "auto":
-        return shell() is not None or (sys.stderr is not None and sys.stderr.isatty())
+        return shell() is not None or _is_terminal(sys.stderr)
     return wanted == "on"
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal: the system is asked once, as it may be about to be before each run."""
+    known, is_terminal = _Watch.terminal
+    if stream is not known:
+        is_terminal = stream is not None and stream.isatty()
+        _Watch.terminal = (stream, is_terminal)
+    return is_terminal
 
 
 def _start() -> None:

@@ -37,7 +37,7 @@ from tensorframe.runtime.calls import (
 )
 from tensorframe.runtime.executor import BLANK, execute
 from tensorframe.runtime.failures import explain
-from tensorframe.runtime.fitting import fits
+from tensorframe.runtime.fitting import fits, give_back
 from tensorframe.runtime.leaves import leaf_handle, scalars, stored
 from tensorframe.runtime.views import run_view, views_computed
 from tensorframe.schedule.capture import Inputs, capture_single
@@ -142,6 +142,8 @@ def run_single(node: Node) -> bool | None:
             (value,) = function(handles, BLANK)
         except BaseException as error:  # distinguished in explain, which always raises
             explain(error, plan, 0, _Recorded(node))
+        if plan.runner.needs:
+            give_back(plan.runner)
     else:
         token = begin(SILENT)
         try:

@@ -22,7 +22,7 @@ from tensorframe.rewrite.simplify import visible
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.executor import execute, run_alone
 from tensorframe.runtime.few import MOST as FEWER
-from tensorframe.runtime.fitting import fits
+from tensorframe.runtime.fitting import fits, give_back
 from tensorframe.runtime.guards import (
     Guard,
     Structure,
@@ -218,9 +218,11 @@ def _running(plan: Plan, guard: Guard) -> Guard:
             return None
         if runner.alone is not None:
             value = run_alone(runner.alone, slots, plan, _Captured(root))
+            if runner.needs:
+                give_back(runner)
         else:
             slots += runner.rest
-            execute(runner, slots, plan, _Captured(root), checked=False)
+            execute(runner, slots, plan, _Captured(root), checked=False, fitted=True)
             value = slots[plan.outputs[0]]
         root.settle(stored(root.device, root.shape, root.dtype, value))
         return True

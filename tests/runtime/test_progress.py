@@ -305,16 +305,16 @@ def test_whoever_checks_or_listens_sees_how_far_it_is_too(shown, slow, watch):
 
 def test_without_a_display_no_thread_polls(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert not progress._is_displayed()
+    assert not progress.is_displayed()
     monkeypatch.setattr(sys, "stderr", None)
-    assert not progress._is_displayed()
+    assert not progress.is_displayed()
     monkeypatch.setattr(sys, "stderr", Screen())
-    assert progress._is_displayed()
+    assert progress.is_displayed()
     with tfr.config.override(progress="off"):
-        assert not progress._is_displayed()
+        assert not progress.is_displayed()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with tfr.config.override(progress="on"):
-        assert progress._is_displayed()
+        assert progress.is_displayed()
 
 
 def test_memory_under_way_is_that_of_the_estimate():
