@@ -84,16 +84,16 @@ def run_ranges(
     # threads that have to wait for a core would be waited for
     threads = min(thread_count(), core_count(), chunks)
     pool = _State.pool or _new_pool()
-    address = function.address
-    if chunks <= _AT_ONCE * threads or (address, total, fixed) in _brief:
-        pool.run(address, total, grain, chunks, varying, fixed, threads, joined=joined)
+    place = function.address
+    if chunks <= _AT_ONCE * threads or (place, total, fixed) in _brief:
+        pool.run(place, total, grain, chunks, varying, fixed, threads, joined=joined)
         return
     # Python hears of Ctrl-C between calls only
     started = began = perf_counter_ns()
     first, count = 0, _AT_ONCE * threads
     while first < chunks:
         last = min(first + count, chunks)
-        job = (address, total, grain, last, varying, fixed, threads)
+        job = (place, total, grain, last, varying, fixed, threads)
         pool.run(*job, first, joined=joined)
         now = perf_counter_ns()
         if now - began < _UNHEARD:
@@ -102,7 +102,7 @@ def run_ranges(
     if began - started < _UNHEARD:
         if len(_brief) >= _MOST_BRIEF:
             _brief.clear()
-        _brief.add((address, total, fixed))
+        _brief.add((place, total, fixed))
 
 
 # Functions with ranges and sizes that took less than `_UNHEARD`: in one go next time, since threads that wait for each
