@@ -1,9 +1,10 @@
-"""The programs timed with NumPy and with tensorframe, by turns in one process.
+"""The programs timed with NumPy and with tensorframe, by turns of two processes.
 
     python -m tests.numpy_programs [name ...] [--rounds N] [--profile]
 
-For each library the milliseconds of its second run and of its fastest one since, and the ratio of these. Processor time
-is counted, of all threads, so a busy machine does not matter much.
+For each library the milliseconds of its second run and of its fastest one since, and the ratio of these; the last
+column is that of the processors' time, of all threads. Each library has a process of its own, as a user's program has:
+in one with both, NumPy's arrays would lie in memory that the C library keeps because of ours, which halves the time.
 """
 
 from __future__ import annotations
@@ -11,43 +12,32 @@ from __future__ import annotations
 import argparse
 import cProfile
 import pstats
-from collections.abc import Callable
-from time import process_time
-from typing import Any
-
-import numpy as np
 
 from tests.numpy_programs.loading import PROGRAMS, load
-
-
-def milliseconds(program: Callable[[], Any]) -> float:
-    """Return the processor time of one run, until all its results are computed."""
-    began = process_time()
-    for result in program().values():
-        np.asarray(result)
-    return (process_time() - began) * 1e3
-
-
-def measured(name: str, rounds: int) -> tuple[list[float], list[float]]:
-    """Return the times of a program's runs after its first one, with NumPy and with tensorframe."""
-    programs = load(name, "numpy"), load(name, "tensorframe")
-    times: tuple[list[float], list[float]] = ([], [])
-    for run in range(rounds + 1):
-        for program, taken in zip(programs, times, strict=True):
-            taken.append(milliseconds(program))
-            if not run:
-                taken.clear()
-    return times
+from tests.numpy_programs.timing import LIBRARIES, measured, milliseconds
 
 
 def profiled(name: str, rounds: int) -> None:
     """Print where the runs of a program spend their time, once everything is compiled."""
-    program = load(name, "tensorframe")
+    program = load(name, LIBRARIES[1])
     for _ in range(rounds):
-        program()
+        milliseconds(program)
     profile = cProfile.Profile()
     profile.runcall(milliseconds, program)
     pstats.Stats(profile).sort_stats("tottime").print_stats(35)
+
+
+def row(name: str, rounds: int) -> str:
+    """Return the line of a program."""
+    runs = measured(name, rounds)
+    numpys, ours = (min(run.elapsed for run in library) for library in runs)
+    processors = [min(run.processors for run in library) for library in runs]
+    cells = (
+        f"{runs[0][0].elapsed:15.1f}{numpys:9.2f}",
+        f"{runs[1][0].elapsed:15.1f}{ours:9.2f}",
+        f"{ours / numpys:7.2f}{processors[1] / processors[0]:12.2f}",
+    )
+    return f"{name:21}{''.join(cells)}"
 
 
 def main() -> None:
@@ -62,16 +52,10 @@ def main() -> None:
         for name in names:
             profiled(name, options.rounds)
         return
-    print(
-        f"{'':21}{'NumPy: second':>15}{'fastest':>9}{'ours: second':>15}{'fastest':>9}{'ratio':>7}"
-    )
+    heads = f"{'NumPy: second':>15}{'fastest':>9}{'ours: second':>15}{'fastest':>9}"
+    print(f"{'':21}{heads}{'ratio':>7}{'processors':>12}")
     for name in names:
-        numpys, ours = measured(name, options.rounds)
-        theirs, best = min(numpys), min(ours)
-        print(
-            f"{name:21}{numpys[0]:15.1f}{theirs:9.2f}{ours[0]:15.1f}{best:9.2f}{best / theirs:7.2f}",
-            flush=True,
-        )
+        print(row(name, options.rounds), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,66 @@
+"""Programs that run in a process for each library, by turns, and what that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.numpy_programs.loading import load
+
+LIBRARIES = ("numpy", "tensorframe")
+
+
+class Milliseconds(NamedTuple):
+    """What one run took, until all its results are computed: by the clock, and of processors."""
+
+    elapsed: float
+    processors: float
+
+
+def milliseconds(program: Callable[[], Any]) -> Milliseconds:
+    """Run a program once."""
+    processors, began = process_time(), perf_counter()
+    for result in program().values():
+        np.asarray(result)
+    elapsed = perf_counter() - began
+    return Milliseconds(elapsed * 1e3, (process_time() - processors) * 1e3)
+
+
+def serve(name: str, library: str, asked: Connection) -> None:
+    """Run a program each time that somebody asks for it."""
+    program = load(name, library)
+    while asked.recv():
+        asked.send(milliseconds(program))
+
+
+@contextmanager
+def running(name: str, library: str) -> Iterator[Callable[[], Milliseconds]]:
+    """Load a program in a process of its own; what is yielded runs it there once."""
+    context = get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=serve, args=(name, library, there), daemon=True)
+    process.start()
+
+    def run() -> Milliseconds:
+        here.send(True)
+        measured: Milliseconds = here.recv()
+        return measured
+
+    try:
+        yield run
+    finally:
+        here.send(False)
+        process.join()
+
+
+def measured(name: str, rounds: int) -> list[list[Milliseconds]]:
+    """Return what a program's runs after its first one take, with NumPy and with tensorframe."""
+    with running(name, LIBRARIES[0]) as numpys, running(name, LIBRARIES[1]) as ours:
+        turns = [(numpys(), ours()) for _ in range(rounds + 1)]
+    return [list(runs) for runs in zip(*turns[1:], strict=True)]
