@@ -138,3 +138,25 @@ def test_look_ups_and_assignments_take_few_frames():
     assert frames(partial(operator.getitem, x, index)) <= 7
     for key in (3, np.s_[2:8], index, tfr.asarray(np.arange(10) > 4)):
         assert frames(partial(assign, key)) <= 16
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1, 3)], ids=str)
+@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d"])
+def test_new_axes_of_what_is_computed_are_there_at_once(name, shape):
+    values = np.arange(float(np.prod(shape))).reshape(shape)
+    x = tfr.asarray(values).compute()
+    wider = getattr(tfr, name)(x)
+    expected = getattr(np, name)(values)
+    assert wider.is_computed or name == "atleast_1d"
+    assert wider.shape == expected.shape
+    np.testing.assert_array_equal(wider.numpy(), expected)
+    if wider is not x:
+        wider[...] = 5
+        np.testing.assert_array_equal(x.numpy(), values)
+
+
+@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d"])
+def test_new_axes_are_recorded_for_gradients(name):
+    x = tfr.asarray(np.arange(3.0)).compute()
+    slope = tfr.grad(lambda v: (getattr(tfr, name)(v) ** 2).sum())(x)
+    assert slope.tolist() == [0, 2, 4]

@@ -6,6 +6,7 @@ somebody looks at what runs, it is recorded all the same; so is what fails, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,21 @@ def _are_plain(key: tuple[Any, ...]) -> bool:
         elif kind is not int:
             return False
     return True
+
+
+def with_new_axes(value: Any, keys: Sequence[Any]) -> Tensor | None:
+    """Return a computed tensor in host memory with the new axes of the key for its number of axes; None for all else.
+
+    A view of however many elements: that it has more axes gives a plan nothing to fuse.
+    """
+    if type(value) is not Tensor or needing_nodes:
+        return None
+    node = value.node
+    storage = node.storage
+    if storage is None or len(node.shape) >= len(keys) or type(storage.handle) is not np.ndarray:
+        return None
+    view = storage.handle[keys[len(node.shape)]]
+    return viewed(view, view.shape, node)
 
 
 def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 from tensorframe.errors import AxisError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.indexing.few import with_new_axes
 from tensorframe.frontend.operands import (
     expanded,
     flattened,
@@ -379,6 +380,8 @@ def atleast_1d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_1d(tfr.asarray(3)).shape
     (1,)
     """
+    if len(arrays) == 1 and type(arrays[0]) is Tensor and arrays[0].node.shape:
+        return arrays[0]  # as most are
     return _each([with_axes(operand(array), 1) for array in arrays])
 
 
@@ -388,18 +391,35 @@ def atleast_2d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_2d(tfr.zeros(3)).shape
     (1, 3)
     """
-    return _each([with_axes(operand(array), 2) for array in arrays])
+    return _each([_matrix(array) for array in arrays])
 
 
-@remembered
 def atleast_3d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     """Return each tensor with three axes at least; a vector of N becomes (1, N, 1), a matrix (M, N, 1).
 
     >>> tfr.atleast_3d(tfr.zeros(3)).shape
     (1, 3, 1)
     """
-    flat = [with_axes(operand(array), 2) for array in arrays]
-    return _each([expand_dims(tensor, axis=-1) if tensor.ndim == 2 else tensor for tensor in flat])
+    return _each([_stack(array) for array in arrays])
+
+
+# What gives arrays of no axis, of one, of two as many as a matrix or a stack of columns has.
+_ALL = slice(None)
+_MATRIX = ((None, None), (None, _ALL))
+_STACK = ((None, None, None), (None, _ALL, None), (_ALL, _ALL, None))
+
+
+def _matrix(array: ArrayLike) -> Tensor:
+    matrix = with_new_axes(array, _MATRIX)
+    return with_axes(operand(array), 2) if matrix is None else matrix
+
+
+def _stack(array: ArrayLike) -> Tensor:
+    stack = with_new_axes(array, _STACK)
+    if stack is not None:
+        return stack
+    matrix = with_axes(operand(array), 2)
+    return expand_dims(matrix, axis=-1) if matrix.ndim == 2 else matrix
 
 
 def _each(tensors: list[Tensor]) -> Tensor | tuple[Tensor, ...]:
