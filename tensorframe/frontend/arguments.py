@@ -15,7 +15,7 @@ from tensorframe.backends.registry import capabilities, default_device
 from tensorframe.cached import cached_property
 from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.conversion.convert import asarray
-from tensorframe.frontend.dispatch import data_node
+from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.recording import Fact
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import (

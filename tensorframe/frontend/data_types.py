@@ -28,7 +28,7 @@ from tensorframe.frontend.conversion.convert import (
     asarray,
     raise_unless_castable,
 )
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS
+from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast

@@ -11,18 +11,16 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.conversion.convert import as_value, asarray
-from tensorframe.frontend.dispatch import (
+from tensorframe.frontend.dispatch import call, handle_on, recorded
+from tensorframe.frontend.operand_nodes import (
     PYTHON_NUMBERS,
     SEQUENCES,
     add_sequences,
     all_tensors,
     as_node,
-    call,
-    handle_on,
     home_of,
     new_constant,
     plain,
-    recorded,
 )
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device

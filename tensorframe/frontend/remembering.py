@@ -15,7 +15,8 @@ import numpy as np
 
 from tensorframe.backends.registry import default_device, resolve_device
 from tensorframe.dtypes import FLOATING, default_float
-from tensorframe.frontend.dispatch import all_tensors, handle_on
+from tensorframe.frontend.dispatch import handle_on
+from tensorframe.frontend.operand_nodes import all_tensors
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.history import all_as_nodes

@@ -9,7 +9,7 @@ import numpy as np
 
 import tensorframe as tfr
 from tensorframe import dtypes
-from tensorframe.frontend.dispatch import data_node
+from tensorframe.frontend.operand_nodes import data_node
 
 SHAPES = ((), (1,), (5,), (0,), (2, 3), (0, 3), (2, 0, 3), (3, 1, 4))
 

@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import IndexingError
-from tensorframe.frontend.dispatch import weak_constant
+from tensorframe.frontend.operand_nodes import weak_constant
 from tensorframe.graph.node import discover, ticks
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import EVERY, early

@@ -26,7 +26,8 @@ from tensorframe.errors import (
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.dlpack_import import HOST_TYPES, adopt, dlpack_device
 from tensorframe.frontend.conversion.ownership import copied, is_settled
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node, placed
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS, data_node, placed
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device

@@ -20,7 +20,8 @@ from tensorframe.frontend.conversion.convert import (
     asarray,
     from_dlpack,
 )
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, recorded
+from tensorframe.frontend.dispatch import recorded
+from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS
 from tensorframe.frontend.operands import converted, expanded, filled, operand
 from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor

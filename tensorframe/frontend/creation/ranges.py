@@ -12,8 +12,9 @@ from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, DTypeLi
 from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
-from tensorframe.frontend.dispatch import SEQUENCES, apply, placed, recorded
+from tensorframe.frontend.dispatch import apply, recorded
 from tensorframe.frontend.manipulation.joining import stack
+from tensorframe.frontend.operand_nodes import SEQUENCES, placed
 from tensorframe.frontend.operands import (
     converted,
     expanded,

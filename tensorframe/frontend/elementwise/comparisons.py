@@ -13,7 +13,8 @@ import numpy as np
 from tensorframe.dtypes import SIGNED, bool_, uint64
 from tensorframe.errors import DTypeError, OutOfRangeError
 from tensorframe.frontend.conversion.convert import holds_elements
-from tensorframe.frontend.dispatch import SEQUENCES, apply, as_node, binary
+from tensorframe.frontend.dispatch import apply, binary
+from tensorframe.frontend.operand_nodes import SEQUENCES, as_node
 from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device

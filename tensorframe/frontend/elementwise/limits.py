@@ -6,7 +6,8 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import SEQUENCES, apply, home_of
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.operand_nodes import SEQUENCES, home_of
 from tensorframe.frontend.operands import array_beside, operand
 from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.parameters import is_number

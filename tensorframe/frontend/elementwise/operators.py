@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.frontend.dispatch import (
-    PYTHON_NUMBERS,
-    SEQUENCES,
-    binary,
-    recorder_of_one,
-    recorder_of_two,
-)
+from tensorframe.frontend.dispatch import binary, recorder_of_one, recorder_of_two
 from tensorframe.frontend.elementwise.comparisons import (
     EQUALITIES,
     RECORDERS,
@@ -21,6 +15,7 @@ from tensorframe.frontend.elementwise.comparisons import (
     compare_elements,
     compare_object,
 )
+from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS, SEQUENCES
 from tensorframe.frontend.outputs import rebind
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows

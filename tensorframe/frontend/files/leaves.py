@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tensorframe.backends.registry import capabilities, resolve_device
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.conversion.convert import OnDevice
-from tensorframe.frontend.dispatch import placed
+from tensorframe.frontend.operand_nodes import placed
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import require

@@ -9,9 +9,9 @@ import numpy as np
 
 from tensorframe.dtypes import DType, of_scalar
 from tensorframe.errors import DTypeError, TracingError
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, as_node, plain
 from tensorframe.frontend.functions.outside import Rebuilt
 from tensorframe.frontend.functions.scalar import Scalar, ValueNeededError, needed
+from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS, as_node, plain
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU
 from tensorframe.graph.node import Node, reachable, told_apart

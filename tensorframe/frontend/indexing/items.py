@@ -13,16 +13,7 @@ from tensorframe.backends.storage import Storage
 from tensorframe.config import Process, overridden
 from tensorframe.dtypes import BOOL, FORMAT, INTEGER, DType
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.dispatch import (
-    PYTHON_NUMBERS,
-    SEQUENCES,
-    as_node,
-    device_of,
-    handle_on,
-    new_constant,
-    plain,
-    weak_constant,
-)
+from tensorframe.frontend.dispatch import device_of, handle_on
 from tensorframe.frontend.indexing import masks
 from tensorframe.frontend.indexing.few import (
     BOUNDS,
@@ -33,6 +24,14 @@ from tensorframe.frontend.indexing.few import (
     viewed,
 )
 from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
+from tensorframe.frontend.operand_nodes import (
+    PYTHON_NUMBERS,
+    SEQUENCES,
+    as_node,
+    new_constant,
+    plain,
+    weak_constant,
+)
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.history import history, needing_nodes

@@ -9,17 +9,16 @@ import numpy as np
 from tensorframe.dtypes import BITWISE, BOOL, COMPLEX, INTEGER, bool_, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import (
+from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.indexing import masks
+from tensorframe.frontend.indexing.selection import index_node
+from tensorframe.frontend.operand_nodes import (
     PYTHON_NUMBERS,
     SEQUENCES,
-    apply,
     as_node,
-    call,
     data_node,
     home_of,
 )
-from tensorframe.frontend.indexing import masks
-from tensorframe.frontend.indexing.selection import index_node
 from tensorframe.frontend.operands import (
     along,
     along_line,

@@ -13,8 +13,8 @@ import numpy as np
 from tensorframe.dtypes import BOOL, INTEGER, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, IndexingError, TracingError
 from tensorframe.frontend.conversion.convert import asarray, holds_elements, ragged
-from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.indexing.windows import Window, is_unknown, window_of, windowed
+from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tensorframe.dtypes import INTEGER, int64
 from tensorframe.errors import ArgumentError, IndexingError, TracingError
-from tensorframe.frontend.dispatch import fitting
+from tensorframe.frontend.operand_nodes import fitting
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on

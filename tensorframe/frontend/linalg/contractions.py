@@ -10,9 +10,10 @@ import numpy as np
 from tensorframe.dtypes import FLOAT, NUMERIC, DTypeLike, as_dtype, promote
 from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import SEQUENCES, apply, call, recorded
+from tensorframe.frontend.dispatch import apply, call, recorded
 from tensorframe.frontend.linalg.einstein_summation import contract
 from tensorframe.frontend.manipulation.views import moveaxis, squeeze
+from tensorframe.frontend.operand_nodes import SEQUENCES
 from tensorframe.frontend.operands import (
     flattened,
     need_axes,

@@ -8,8 +8,9 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.errors import ArgumentError
-from tensorframe.frontend.dispatch import apply, call, data_node
+from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.views import flip, joined, part_of
+from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.operands import converted, expanded, filled, operand, reshaped
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor

@@ -10,7 +10,8 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted
-from tensorframe.frontend.dispatch import apply, placed
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.operand_nodes import placed
 from tensorframe.frontend.operands import converted, filled
 from tensorframe.frontend.parameters import integer, number
 from tensorframe.frontend.tensor import Tensor

@@ -12,9 +12,10 @@ from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import COMPLEX, FLOAT, float64, float_of, int64
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import apply, call, data_node
+from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.manipulation.views import part_of
+from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.operands import (
     converted,
     expanded,

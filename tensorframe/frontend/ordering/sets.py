@@ -10,8 +10,9 @@ import numpy as np
 
 from tensorframe.dtypes import ADDED, COMPLEX, FLOATING, bool_, int64, wide_of
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import apply, call, data_node
+from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import getitem
+from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.operands import comparable, expanded, flattened, operand, promoted
 from tensorframe.frontend.parameters import choice, flag
 from tensorframe.frontend.tensor import Tensor

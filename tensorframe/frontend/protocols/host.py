@@ -13,7 +13,7 @@ from tensorframe.dtypes import ADDED, DTypeLike
 from tensorframe.errors import DeviceError, DTypeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.conversion.ownership import copied, is_settled
-from tensorframe.frontend.dispatch import data_node, placed
+from tensorframe.frontend.operand_nodes import data_node, placed
 from tensorframe.frontend.tensor import Tensor, attribute, method
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import require

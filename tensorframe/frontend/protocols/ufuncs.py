@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.dtypes import ANY, BOOL
-from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.elementwise import functions as elementwise
 from tensorframe.frontend.indexing.items import combined_at
+from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.operands import weakly
 from tensorframe.frontend.outputs import deliver
 from tensorframe.frontend.tensor import Tensor, method

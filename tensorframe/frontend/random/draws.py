@@ -12,7 +12,8 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import as_dtype
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
-from tensorframe.frontend.dispatch import handle_on, placed
+from tensorframe.frontend.dispatch import handle_on
+from tensorframe.frontend.operand_nodes import placed
 from tensorframe.frontend.operands import converted, operand
 from tensorframe.frontend.random.distributions import real_dtype
 from tensorframe.frontend.random.keys import Source, reserved

@@ -23,8 +23,8 @@ from tensorframe.dtypes import (
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
-from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.indexing.searching import searchsorted, take, take_along_axis
+from tensorframe.frontend.operand_nodes import placed
 from tensorframe.frontend.operands import converted, flattened, operand, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
 from tensorframe.frontend.parameters import integer

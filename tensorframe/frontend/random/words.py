@@ -9,7 +9,7 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DType, uint32, uint64
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.ranges import counted
-from tensorframe.frontend.dispatch import placed
+from tensorframe.frontend.operand_nodes import placed
 from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.random.keys import MappedKey, Source, reserved
 from tensorframe.frontend.tensor import Tensor

@@ -11,7 +11,8 @@ import numpy as np
 from tensorframe.backends.registry import default_device
 from tensorframe.dtypes import DType
 from tensorframe.errors import ArgumentError, DeviceError, DTypeError, ShapeError
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, device_of, fitting, plain
+from tensorframe.frontend.dispatch import device_of
+from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS, fitting, plain
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.raw_kernels.declaration import Entry, size_of
 from tensorframe.frontend.raw_kernels.gradient import rule_of

@@ -10,8 +10,8 @@ import numpy as np
 
 from tensorframe.dtypes import uint32
 from tensorframe.errors import ArgumentError, AxisError, DTypeError, ShapeError, TracingError
-from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.manipulation.joining import stack
+from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.operands import operand, permuted
 from tensorframe.frontend.random.keys import Key, MappedKey
 from tensorframe.frontend.random.words import opaque
