@@ -1,6 +1,7 @@
 """Dask: tensors in blocks by tasks of Dask's schedulers, here by the one that runs them one after the other."""
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from tensorframe.errors import ArgumentError, DTypeError, KernelError
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
+from dask.callbacks import Callback  # noqa: E402
+
+from tensorframe.backends.dask.tasks import BlockCall  # noqa: E402
 from tests.backends.dask_conformance import failures  # noqa: E402
 
 
@@ -161,6 +165,61 @@ def test_jit_runs_on_blocks(in_small_blocks):
         values, x = device_array(seed=seed)
         assert isinstance(step(x).native(), da.Array)
         np.testing.assert_allclose(step(x).numpy(), np.exp(values) - 1, rtol=1e-5, atol=1e-6)
+
+
+class Counting(Callback):
+    """Counts the tasks that a scheduler runs by the op that their names begin with."""
+
+    def __init__(self):
+        super().__init__(pretask=self._count)
+        self.tasks = Counter()
+
+    def _count(self, key, *_):
+        self.tasks[re.split("[+@-]", key[0] if isinstance(key, tuple) else key)[0]] += 1
+
+
+class TestMoves:
+    """What moves to another device and stays, or moves twice, is computed once."""
+
+    VALUES = np.random.default_rng(0).standard_normal((40, 30)).astype("float32")
+
+    def source(self):
+        return tfr.from_native(da.from_array(self.VALUES, chunks=(10, 30)).persist())
+
+    def test_what_moves_and_is_referenced_runs_once(self):
+        with Counting() as counting:
+            kept = tfr.sort(self.source(), axis=1)
+            moved = (kept.to_backend("cpu") * 2).compute()
+        assert kept.is_computed
+        assert counting.tasks == {"sort": 4}
+        assert np.array_equal(moved.numpy(), np.sort(self.VALUES, axis=1) * 2)
+
+    def test_results_beside_what_moves_share_its_tasks(self):
+        with Counting() as counting:
+            ordered = tfr.sort(self.source(), axis=1)
+            ends = tfr.cumulative_sum(ordered, axis=1)
+            tfr.compute(ordered.to_backend("cpu") * 2, ends)
+        assert counting.tasks["sort"] == 4
+
+    def test_what_two_moves_need_runs_once(self):
+        with Counting() as counting:
+            ordered = tfr.sort(self.source(), axis=1)
+            ends = tfr.cumulative_sum(ordered, axis=1)
+            total = ordered.to_backend("cpu") + ends.to_backend("cpu")
+            del ordered, ends
+            total.compute()
+        assert counting.tasks["sort"] == 4
+
+    def test_a_task_that_fails_for_a_move_names_its_own_line(self, monkeypatch):
+        def failing(*_):
+            raise RuntimeError("broken")
+
+        monkeypatch.setattr(BlockCall, "__call__", failing)
+        ordered = tfr.sort(self.source(), axis=1)  # this line
+        moved = ordered.to_backend("cpu") * 2
+        with pytest.raises(KernelError) as caught:
+            moved.compute()
+        assert "# this line" in str(caught.value)
 
 
 class TestFiles:
