@@ -384,6 +384,10 @@ class Backend(ABC):
     def wait_for(self, storage: Storage) -> None:
         """Return when values that were handed over are there; raise what went wrong."""
 
+    def is_read_early(self, storage: Storage) -> bool:
+        """Whether values that were handed over can be read while the device does what it was given later."""
+        return False
+
     def is_done(self, storage: Storage) -> bool:
         """Whether the device has done what gives these values; returns at once."""
         return True

@@ -76,11 +76,12 @@ def configure(name: str | Device | Mapping[str, Mapping[str, Any]], **settings: 
 
     Each device has only the settings that have an effect on it. All devices that compute have `memory_limit`, as in
     `tfr.memory.limit`; it survives closing and opening the device. cpu, numpy and llvm, which share their threads, have
-    `threads`. CUDA devices have `pinned` (transfers go through pinned memory), `tensor_cores` (matmuls of float32 may
-    round their factors to TF32) and `graphs` (launches of jitted functions become CUDA graphs; None follows the
-    option `cuda_graphs`). The backend "dask" has `client`, a `distributed.Client` whose cluster runs the tasks from
-    then on (None leaves the choice to Dask: its current client, or local threads), and `chunk`, the largest size of a
-    block. A mapping from devices to mappings of settings configures several devices.
+    `threads`. CUDA and OpenCL devices have `pinned` (transfers go through pinned memory; on OpenCL None leaves it to
+    the device), CUDA devices also `tensor_cores` (matmuls of float32 may round their factors to TF32) and `graphs`
+    (launches of jitted functions become CUDA graphs; None follows the option `cuda_graphs`). The backend "dask" has
+    `client`, a `distributed.Client` whose cluster runs the tasks from then on (None leaves the choice to Dask: its
+    current client, or local threads), and `chunk`, the largest size of a block. A mapping from devices to mappings of
+    settings configures several devices.
 
     ArgumentError if a device or setting is not known, or a value is not valid; nothing changes then. DeviceError if the
     device is not available.

@@ -54,6 +54,15 @@ def switch(apply: Callable[[bool], None], default: bool) -> Setting:
     )
 
 
+def automatic(apply: Callable[[bool | None], None]) -> Setting:
+    """Return a setting that is on or off; None leaves it to the device."""
+    return Setting(
+        "True, False, or None for what suits the device",
+        lambda value: value if value is None else _boolean(value),
+        apply,
+    )
+
+
 def noted() -> Setting:
     """Return a setting that is on or off, and is looked up by `given` where it matters; None: an option says it."""
     return Setting(

@@ -31,7 +31,7 @@ from tensorframe.runtime.failures import explain_leaf
 from tensorframe.runtime.few import run_few
 from tensorframe.runtime.fitting import fits, give_back
 from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
-from tensorframe.runtime.pace import catch_up
+from tensorframe.runtime.pace import catch_up_with
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.ready import run_ready
 from tensorframe.runtime.recognition import run_recognized
@@ -271,7 +271,7 @@ def host_array(node: Node) -> np.ndarray[Any, Any]:
     handle = storage.handle
     if type(handle) is np.ndarray:
         return handle
-    catch_up(node.device)
+    catch_up_with(node)
     began = perf_counter_ns() if spans.collectors else 0
     try:
         array = backend_of(node.device).download(storage)

@@ -14,7 +14,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.shape import Shape
 from tensorframe.runtime.evaluate import evaluate
-from tensorframe.runtime.pace import catch_up, handing_over
+from tensorframe.runtime.pace import catch_up, catch_up_with, handing_over
 from tensorframe.site import describe
 
 
@@ -56,7 +56,7 @@ def wait_for(nodes: Sequence[Node]) -> None:
     """Wait until the values of computed nodes are there."""
     waiting = [node for node in nodes if type(node.storage.handle) is not np.ndarray]
     for node in waiting:
-        catch_up(node.device)  # which an interrupt ends
+        catch_up_with(node)  # which an interrupt ends
         _promise(node)
     for node in waiting:
         backend_of(node.device).wait_for(node.storage)

@@ -11,7 +11,7 @@ takes longer to start than many a kernel to run: the main thread waits by itself
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from functools import partial
 from math import inf
@@ -20,7 +20,9 @@ from typing import TypeVar
 
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
+from tensorframe.backends.storage import Storage
 from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime.under_way import effort
 from tensorframe.schedule.plan import Plan, StepKind
@@ -74,6 +76,14 @@ class _Pace:
         elif took > _LONGEST:
             self._most /= 2
 
+    def catch_up_with(self, storage: Storage) -> None:
+        """Wait for values: if they were handed over, for nothing that was given later."""
+        backend = backend_of(self._device)
+        if not self._given or not backend.is_read_early(storage):
+            self.catch_up()
+        elif not backend.is_done(storage):
+            _wait(partial(backend.wait_for, storage), self._expected)
+
     def catch_up(self) -> None:
         """Wait until the device has done what it was given; at once if that is little."""
         if not self._given:
@@ -82,13 +92,17 @@ class _Pace:
         self._given, self._expected, self._run = 0.0, 0.0, None
         if run is not None and not run.is_over:
             run.is_split = True
-        wait = partial(backend_of(self._device).synchronize, self._device)
-        if expected >= _UNNOTICED and is_interrupted_here():
-            run_interruptibly(wait)
-        else:
-            wait()
+        _wait(partial(backend_of(self._device).synchronize, self._device), expected)
         if run is not None and self._is_one and not run.is_split:
             run.seconds[self._device] = perf_counter() - self._since
+
+
+def _wait(wait: Callable[[], None], expected: float) -> None:
+    """Wait for so many seconds, it seems; an interrupt ends that."""
+    if expected >= _UNNOTICED and is_interrupted_here():
+        run_interruptibly(wait)
+    else:
+        wait()
 
 
 # Whether who computes does not want to wait.
@@ -103,6 +117,13 @@ def catch_up(device: Device) -> None:
     pace = _paces.get(device)
     if pace is not None:
         pace.catch_up()
+
+
+def catch_up_with(node: Node) -> None:
+    """Wait for a computed node's values as `catch_up` waits for a device."""
+    pace = _paces.get(node.device)
+    if pace is not None:
+        pace.catch_up_with(node.storage)
 
 
 def paced(steps: Iterable[Item], plan: Plan, seconds: Seconds) -> Iterator[Item]:

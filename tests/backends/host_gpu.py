@@ -26,10 +26,12 @@ from tensorframe.backends.cuda import (
     engine,
     error_translation,
     libraries,
+    loaded,
     peers,
     queue,
     staging,
     streams,
+    timeline,
 )
 from tensorframe.backends.registry import register, unregister
 
@@ -299,7 +301,8 @@ class HostRuntime:
         ctypes.memmove(target, source, nbytes)
 
     def streams(self):
-        return [device.queue.stream for device in self.backend._open_devices.values()]
+        queues = [device.queue for device in self.backend._open_devices.values()]
+        return [stream for queue in queues for stream in (queue.stream, queue.copies)]
 
 
 class HostFunction:
@@ -403,10 +406,12 @@ def host_gpu(count=1, limit=SMALL, lanes=LANES):
     with (
         patch.multiple(HostMemory, live={}, limit=limit),
         patch.object(queue, "cupy", fake),
+        patch.object(loaded, "cupy", fake),
         patch.object(error_translation, "cupy", fake),
         patch.object(staging, "cupy", fake),
         patch.object(arrays, "cupy", fake),
         patch.object(streams, "cupy", fake),
+        patch.object(timeline, "cupy", fake),
         patch.dict(HostStream.external, clear=True),
         patch.object(peers, "cupy", fake),
         patch.object(libraries, "cupy", fake),

@@ -25,7 +25,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
 }
 OF = {"cpu": ("memory_limit", "threads"), "numpy": ("memory_limit", "threads")}
 HERE = [name for name in ("opencl", "wgpu") if name in tfr.backends.available()]
-OF |= dict.fromkeys(HERE, ("memory_limit",))
+OF |= {name: ("memory_limit", "pinned")[: 2 if name == "opencl" else 1] for name in HERE}
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +54,15 @@ def test_each_setting_wrong_in_each_way_raises_with_its_name(device, name, value
     assert configuration() == {}
 
 
-@pytest.mark.parametrize("device", OF)
-@pytest.mark.parametrize("name", ["graphs", "tensor_cores", "pinned", "memry_limit", "chunk"])
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [
+        (device, name)
+        for device, names in OF.items()
+        for name in ("graphs", "tensor_cores", "pinned", "memry_limit", "chunk")
+        if name not in names
+    ],
+)
 def test_only_what_does_something_there_is_a_setting(device, name):
     with pytest.raises(ArgumentError, match=f"there is no setting '{name}'") as caught:
         configure(device, **{name: None})

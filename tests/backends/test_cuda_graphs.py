@@ -145,6 +145,19 @@ def test_memory_of_a_graph_is_nobody_elses_while_it_lives(driver):
     assert pool.statistics.in_use < used  # what it owned goes back with it
 
 
+def test_copies_take_all_memory_to_be_used_by_a_graph_that_was_launched(driver):
+    """What it owns goes back to the pool with it, while its last launch may still run."""
+    step = tfr.jit(three_kernels)
+    used = []
+    for seed in range(4):
+        step(on_gpu(rows(seed)))
+        queue = backend_of(tfr.Device("cuda")).open_device(tfr.Device("cuda")).queue
+        used.append(queue._uses.using(object()))
+    assert driver.launches == 2
+    assert used[:2] == [None, None]
+    assert used[2] < used[3] <= queue._timeline.given
+
+
 def test_other_numbers_are_captured_again_and_too_many_of_them_no_more(driver):
     step = tfr.jit(lambda x, scale: three_kernels(x) * scale)
     x = rows(0)

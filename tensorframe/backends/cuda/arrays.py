@@ -58,6 +58,7 @@ def wait_for_others(queue: CudaQueue) -> None:
     """Have the queue run what comes next after what CuPy's current stream has been given."""
     with queue.lock:
         queue.stream.wait_event(cupy.cuda.get_current_stream().record())
+        queue.note_unseen()
 
 
 def have_others_wait(queue: CudaQueue) -> None:
@@ -120,7 +121,8 @@ def borrowed(array: Any, queue: CudaQueue, pool: Pool) -> DeviceArray:
     """Return our array over one of CuPy's, or over a copy where its elements are not whole steps apart."""
     ours = from_cupy(array, queue)
     if ours is None:
-        with queue.lock, queue.stream, cupy.cuda.using_allocator(allocator(pool, queue.index)):
+        memory = cupy.cuda.using_allocator(allocator(pool, queue.index))
+        with queue.lock, queue.for_libraries(), memory:
             ours = from_cupy(cupy.ascontiguousarray(array), queue)
     assert ours is not None
     return ours
@@ -128,7 +130,7 @@ def borrowed(array: Any, queue: CudaQueue, pool: Pool) -> DeviceArray:
 
 def imported(obj: Any, queue: CudaQueue) -> Any:
     """Return CuPy's array over the memory of an exporter, whose work comes before what the queue is given next."""
-    with queue.lock, queue.stream:
+    with queue.lock, queue.for_libraries():
         return cupy.from_dlpack(obj)
 
 

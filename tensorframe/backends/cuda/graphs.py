@@ -93,6 +93,7 @@ class Captured:
                 self._fill(made, array)
             with translated_errors:
                 self._graph.launch(self._queue.stream)
+            self._queue.note_unseen()
             return [self._copied(result) for result in self._results]
 
     def _copied(self, result: DeviceArray) -> DeviceArray:

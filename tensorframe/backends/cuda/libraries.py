@@ -161,7 +161,7 @@ class LibraryProgram:
         function = CALLS[op.op].function
         with (
             queue.lock,
-            queue.stream,
+            queue.for_libraries(),
             cupy.cuda.using_allocator(self._allocate),
             self._precision(),
         ):

@@ -25,8 +25,10 @@ def copy(array: DeviceArray, source: CudaQueue, target: CudaQueue, pool: Pool) -
         cupy.cuda.runtime.memcpyPeerAsync(
             block.buffer.ptr, target.index, first, source.index, array.nbytes, target.stream.ptr
         )
+        target.note_unseen()
         done = target.stream.record()
     with source.lock, translated_errors:
         # the block may be used for something else as soon as nobody refers to it
         source.stream.wait_event(done)
+        source.note_unseen()
     return DeviceArray(block, array.dtype, array.shape, steps)

@@ -1,8 +1,9 @@
-"""A GPU: a stream of its own, memory, and kernels, by the driver's calls as CuPy has them."""
+"""A GPU: streams of its own for kernels and for copies, memory, by the driver's calls as CuPy has them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import cupy
@@ -10,9 +11,12 @@ import numpy as np
 
 from tensorframe.backends.cuda.compiler import architecture_for, code_of
 from tensorframe.backends.cuda.error_translation import translated_errors
+from tensorframe.backends.cuda.loaded import Loaded
 from tensorframe.backends.cuda.staging import Staging
+from tensorframe.backends.cuda.timeline import Timeline
 from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Gate, Queue, Traits
+from tensorframe.backends.device.uses import Uses
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT
 from tensorframe.codegen.raw.c import print_raw
@@ -33,19 +37,21 @@ _GROUPS_EACH = 32
 # would run at once for memory to be busy.
 _ROWS = 72 << 10
 
-# CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_DYNAMIC_SHARED = 8
-
 
 class Refused(Exception):  # noqa: N818 - an answer, which nobody outside hears of
     """What a plan does cannot be captured."""
 
 
 class CudaQueue(Queue):
-    """Runs kernels and CuPy's functions on one GPU, in the order of the calls."""
+    """Runs kernels and CuPy's functions on one GPU, in the order of the calls.
+
+    Copies from and to the host have a stream of their own: one follows what used its buffer, and nothing that came
+    later; what comes next on the stream of kernels follows the copy.
+    """
 
     tensor_cores = False  # whether products of float32 may be rounded for them
     has_clock = True
+    copies_beside = True
     capturing = False  # whether what is launched becomes a graph, and nothing can be waited for
 
     def __init__(self, index: int) -> None:
@@ -58,7 +64,10 @@ class CudaQueue(Queue):
         with self.lock, translated_errors:
             # one that does not wait for the stream that everything else in the process uses, nor has it wait
             self.stream = cupy.cuda.Stream(non_blocking=True)
-        self._staging = Staging(self.stream)
+            self.copies = cupy.cuda.Stream(non_blocking=True)
+        self._timeline = Timeline(self.stream)
+        self._uses: Uses[int] = Uses()  # by their numbers in the timeline
+        self._staging = Staging(self.copies, self.stream)
         self._kernels: dict[str, Loaded] = {}
         largest = 1 << (int(facts["maxThreadsPerBlock"]).bit_length() - 1)
         declared = int(facts["sharedMemPerBlock"])
@@ -105,17 +114,50 @@ class CudaQueue(Queue):
 
     def release(self, buffer: Any) -> None:
         """Forget memory; it is given back when nobody refers to it, after all that runs."""
+        self._uses.forget(buffer)
+
+    @contextmanager
+    def for_libraries(self) -> Iterator[None]:
+        """Have functions of CuPy work on the stream of kernels; which buffers they use is not known."""
+        with self.stream:
+            try:
+                yield
+            finally:
+                self.note_unseen()
+
+    def note_unseen(self) -> None:
+        """Note that the stream was given what `launch` and `copy` know nothing of, such as a library's kernels."""
+        self._timeline.given += 1
+        self._uses.note_unseen(self._timeline.given)
+
+    def _note(self, buffers: Sequence[Any], read: int) -> None:
+        self._timeline.given = number = self._timeline.given + 1
+        self._uses.note(number, buffers, read)
+
+    def _follow(self, command: int | None) -> None:
+        """Have copies come after a command, unless it is done."""
+        event = None if command is None else self._timeline.behind(command)
+        if event is not None:
+            self.copies.wait_event(event)
+
+    def is_busy(self, buffer: Any) -> bool:
+        """Whether a kernel that uses a buffer is not known to be done."""
+        used = self._uses.using(buffer)
+        with translated_errors:
+            return used is not None and not self._timeline.is_past(used)
 
     def write(self, buffer: Any, offset: int, data: Bytes) -> None:
-        """Copy bytes into a buffer."""
+        """Copy bytes into a buffer, after the kernels that use it."""
         self._check_capture()
         with translated_errors:
+            self._follow(self._uses.using(buffer))
             self._staging.write(buffer.ptr + offset, data)
 
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
-        """Wait, and return a copy of bytes of a buffer."""
+        """Wait for what wrote a buffer, and return a copy of bytes of it."""
         self._check_capture()
         with translated_errors:
+            self._follow(self._uses.writing(buffer))
             return self._staging.read(buffer.ptr + offset, nbytes)
 
     def _check_capture(self) -> None:
@@ -129,6 +171,7 @@ class CudaQueue(Queue):
             cupy.cuda.runtime.memcpyAsync(
                 target.ptr + offset, source.ptr + start, nbytes, kind, self.stream.ptr
             )
+        self._note((source, target), 1)
 
     def source(self, kernel: Kernel) -> str:
         """Return a kernel in CUDA C++."""
@@ -143,7 +186,10 @@ class CudaQueue(Queue):
                 last = parameters(kernel)[-1]
                 count = len(kernel.inputs) + len(kernel.outputs)
                 words = last.word + last.words
-                loaded = Loaded(text.name, code, kernel.lanes, count, words, text.dynamic_shared)
+                read = len(kernel.inputs)
+                loaded = Loaded(
+                    *(text.name, code, kernel.lanes, count, read, words), text.dynamic_shared
+                )
                 self._kernels[text.name] = loaded
         return self._kernels[text.name]
 
@@ -158,9 +204,11 @@ class CudaQueue(Queue):
                 code = code_of(text.name, text.source, self._architecture)
             except KernelError as error:
                 raise failure(text, error.message) from error
-            count = len(text.call.arrays) + len(text.call.outputs)
+            read = len(text.call.arrays)
+            count = read + len(text.call.outputs)
             with translated_errors:
-                self._kernels[text.name] = Loaded(text.name, code, text.lanes, count, text.words)
+                loaded = Loaded(text.name, code, text.lanes, count, read, text.words)
+                self._kernels[text.name] = loaded
         return self._kernels[text.name]
 
     def launch(
@@ -197,30 +245,30 @@ class CudaQueue(Queue):
                 built.arguments,
                 0,
             )
+        self._note(buffers, built.read)
 
     def pin(self, pinned: bool) -> None:
         """Have transfers go through pinned memory, or be the driver's business."""
         with self.lock:
-            self.stream.synchronize()
-            self._staging = Staging(self.stream, pinned=pinned)
+            self.copies.synchronize()
+            self._staging = Staging(self.copies, self.stream, pinned=pinned)
 
     def close(self) -> None:
-        """Release kernels, pinned memory and the stream: CuPy gives each back when nobody refers to it."""
+        """Release kernels, pinned memory and the streams: CuPy gives each back when nobody refers to it."""
         self._kernels.clear()
-        self._staging = Staging(self.stream)
+        self._staging = Staging(self.copies, self.stream)
 
     def mark(self) -> Mark:
         """Return an event."""
         with translated_errors:
-            event = cupy.cuda.Event(disable_timing=True)
-            event.record(self.stream)
-        return Event(event)
+            return Event(self._timeline.mark())
 
     def synchronize(self) -> None:
         """Wait for everything."""
         self._check_capture()
         with translated_errors:
             self.stream.synchronize()
+        self._timeline.finish()
 
 
 class Event:
@@ -262,32 +310,6 @@ class Current(Gate):
             self._gpu.__exit__(*raised)
         finally:
             super().__exit__()
-
-
-class Loaded:
-    """A kernel in the GPU's memory, and the arguments of its next launch as the driver finds them.
-
-    `arguments` is the address of a list of addresses: of each operand's pointer, and of the struct of words.
-    """
-
-    def __init__(
-        self, name: str, code: bytes, lanes: int, count: int, words: int, shared: int = 0
-    ) -> None:
-        """`count` operands and results, so many words, and bytes of memory for each group."""
-        module = cupy.cuda.function.Module()
-        module.load(code)
-        self.function = module.get_function(name)
-        self.lanes = lanes
-        self.shared = shared
-        if shared and not cupy.cuda.runtime.is_hip:
-            cupy.cuda.driver.funcSetAttribute(self.function.ptr, _DYNAMIC_SHARED, shared)
-        self.pointers = np.zeros(count, np.uint64)
-        self.words = np.zeros(words, np.uint32)
-        first = self.pointers.__array_interface__["data"][0]
-        addresses = [first + 8 * index for index in range(count)]
-        addresses.append(self.words.__array_interface__["data"][0])
-        self._addresses = np.array(addresses, np.uint64)
-        self.arguments: int = self._addresses.__array_interface__["data"][0]
 
 
 def architecture(facts: dict[str, Any]) -> str:

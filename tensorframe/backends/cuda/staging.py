@@ -1,4 +1,8 @@
-"""Staging: transfers through memory that the driver does not have to copy from itself, in pieces that overlap."""
+"""Staging: transfers through memory that the driver does not have to copy from itself, in pieces that overlap.
+
+They have a stream of their own. Copies to the device are followed by the stream of kernels piece by piece, so that an
+interrupt between two of them leaves nothing that a kernel could overtake.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from tensorframe.backends.critical import critical_section
 from tensorframe.backends.device.queue import Bytes
 
 # Bytes of a piece: enough for the bus to run at full speed, and two of them stay in the processor's cache.
@@ -16,30 +21,34 @@ _PIECES = 2
 
 
 class Staging:
-    """Pinned memory of one stream. Where the system grants none, the driver copies by itself."""
+    """Pinned memory of a stream of copies. Where the system grants none, the driver copies by itself."""
 
-    def __init__(self, stream: Any, *, pinned: bool = True) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, kernels: Any, *, pinned: bool = True) -> None:
+        """`kernels` is the stream that follows copies to the device."""
+        self._stream, self._kernels = stream, kernels
         self._pieces: list[tuple[Bytes, Any]] | None = None if pinned else []
 
     def write(self, address: int, data: Bytes) -> None:
         """Copy bytes to the device; `data` may change as soon as this returns."""
         pieces = self._pinned()
         if not pieces:
-            self._copy(address, _address(data), data.size, cupy.cuda.runtime.memcpyHostToDevice)
-            self._stream.synchronize()
+            with critical_section():
+                self._copy(address, _address(data), data.size, cupy.cuda.runtime.memcpyHostToDevice)
+                self._stream.synchronize()
             return
         for slot, first, last in _ranges(data.size):
             memory, event = pieces[slot]
             event.synchronize()  # its last transfer
             memory[: last - first] = data[first:last]
-            self._copy(
-                address + first,
-                _address(memory),
-                last - first,
-                cupy.cuda.runtime.memcpyHostToDevice,
-            )
-            event.record(self._stream)
+            with critical_section():
+                self._copy(
+                    address + first,
+                    _address(memory),
+                    last - first,
+                    cupy.cuda.runtime.memcpyHostToDevice,
+                )
+                event.record(self._stream)
+                self._kernels.wait_event(event)
 
     def read(self, address: int, nbytes: int) -> Bytes:
         """Wait for everything before, and return a copy of bytes of the device."""
@@ -55,13 +64,14 @@ class Staging:
                 self._take(data, *waiting.pop(0))
             memory, event = pieces[slot]
             event.synchronize()
-            self._copy(
-                _address(memory),
-                address + first,
-                last - first,
-                cupy.cuda.runtime.memcpyDeviceToHost,
-            )
-            event.record(self._stream)
+            with critical_section():  # the piece is not used again before this is over
+                self._copy(
+                    _address(memory),
+                    address + first,
+                    last - first,
+                    cupy.cuda.runtime.memcpyDeviceToHost,
+                )
+                event.record(self._stream)
             waiting.append((slot, first, last))
         for piece in waiting:
             self._take(data, *piece)

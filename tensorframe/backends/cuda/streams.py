@@ -45,6 +45,7 @@ def in_order(queue: CudaQueue, stream: Any) -> Iterator[None]:
     """Have what the queue is given inside follow a stream's work, and what the stream is given later follow it."""
     with queue.lock:
         queue.stream.wait_event(stream.record())
+        queue.note_unseen()
     yield
     with queue.lock:
         stream.wait_event(queue.stream.record())

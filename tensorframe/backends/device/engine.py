@@ -195,19 +195,15 @@ class KernelBackend(Backend):
     def upload(self, device: Device, array: np.ndarray[Any, Any]) -> Storage:
         """Return storage with a copy of a host array."""
         open_device = self.open_device(device)
-        handle = made(
-            open_device.pool,
-            open_device.queue.traits.held,
-            array.shape,
-            array.dtype,
-            range(array.ndim),
-        )
-        if handle.block is not None:
-            held = open_device.queue.traits.held.get(array.dtype, array.dtype)
+        held = open_device.queue.traits.held.get(array.dtype, array.dtype)
+        block = None
+        if array.size:
             data = np.ascontiguousarray(array).astype(held, copy=False)
+            block = open_device.pool.block_to_fill(data.nbytes)
             with open_device.queue.lock:
-                open_device.queue.write(handle.block.buffer, 0, data.reshape(-1).view(np.uint8))
-        return self.wrap(device, handle)
+                open_device.queue.write(block.buffer, 0, data.reshape(-1).view(np.uint8))
+        steps = strides_of(array.shape)
+        return self.wrap(device, DeviceArray(block, array.dtype, array.shape, steps))
 
     def download(self, storage: Storage) -> np.ndarray[Any, Any]:
         """Return a copy of the values in host memory."""
@@ -251,6 +247,13 @@ class KernelBackend(Backend):
                 open_device.promises.settle(block.promise)
                 if block.promise is not None:
                     block.promise.wait()
+
+    def is_read_early(self, storage: Storage) -> bool:
+        """Whether these values were handed over, to a queue whose copies wait for nothing that came later."""
+        if not self.is_open(storage.device):
+            return False
+        beside = self.open_device(storage.device).queue.copies_beside
+        return beside and all(block.promise is not None for block in _blocks(storage))
 
     def is_done(self, storage: Storage) -> bool:
         """Whether the device has done what gives these values."""

@@ -19,6 +19,7 @@ from tensorframe.quick_dataclasses import dataclass
 # Blocks have sizes with three significant bits, so that one serves for lengths that are nearly the same.
 _SIGNIFICANT = 3
 _SMALLEST = 256
+_TURNS = 2  # blocks of a size that copies from the host take turns with
 
 
 @dataclass(slots=True)
@@ -120,6 +121,34 @@ class Pool:
         with self._lock:
             free = self._free[size]
             buffer = free.pop() if free else None
+        return self._handed_out(size, buffer)
+
+    def block_to_fill(self, nbytes: int) -> Block:
+        """Return a block for a copy from the host: one that the copy need not wait for, if there is room for that.
+
+        Where programs fill a block while kernels still read the one before, two blocks take turns.
+        """
+        size = rounded(byte_count(nbytes))
+        with self._lock:
+            candidates = tuple(reversed(self._free.get(size, ())))
+        with self._queue.lock:
+            idle = next((each for each in candidates if not self._queue.is_busy(each)), None)
+        if idle is None and len(candidates) < _TURNS and size <= self.budget.spare:
+            return self._handed_out(size, None)
+        return self._handed_out(size, self._taken(size, idle))
+
+    def _taken(self, size: int, buffer: Any | None) -> Any | None:
+        """Take a buffer from the pool, or the one that was freed first; None if another thread has got it."""
+        with self._lock:
+            free = self._free[size]
+            for index, each in enumerate(free):
+                if buffer is None or each is buffer:
+                    return free.pop(index)
+        return None
+
+    def _handed_out(self, size: int, buffer: Any | None) -> Block:
+        """Return the block of a pooled buffer, or of a new one."""
+        with self._lock:
             if buffer is not None:
                 self.statistics.pooled -= size
                 self.statistics.hits += 1

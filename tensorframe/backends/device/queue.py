@@ -126,6 +126,9 @@ class Queue(ABC):
     has_clock = False
     """Whether the device counts the time of its kernels: then it has `count_time` and `nanoseconds`."""
 
+    copies_beside = False
+    """Whether `read` and `write` run beside kernels that do not use their buffers, whenever these were launched."""
+
     def __init__(self) -> None:
         _here.add(self)
         self.clocks: dict[int, Clock] = {}  # of threads whose launches are timed
@@ -159,7 +162,11 @@ class Queue(ABC):
 
     @abstractmethod
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
-        """Wait for everything before, and return a copy of bytes of a buffer."""
+        """Wait for what wrote a buffer before, at least, and return a copy of bytes of it."""
+
+    def is_busy(self, buffer: Any) -> bool:
+        """Whether `write` would wait for kernels that use a buffer, where copies run beside others."""
+        return False
 
     @abstractmethod
     def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:

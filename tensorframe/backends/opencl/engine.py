@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
@@ -15,6 +16,9 @@ from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.opencl.pocl import name_processor
 from tensorframe.dtypes import ANY, SMALL, complex128, float64
 from tensorframe.graph.device import Device
+
+if TYPE_CHECKING:
+    from tensorframe.backends.settings import Setting
 
 
 class OpenClBackend(KernelBackend):
@@ -68,6 +72,17 @@ class OpenClBackend(KernelBackend):
         from tensorframe.backends.opencl.queue import OpenClQueue
 
         return OpenClQueue(_devices()[device.index])
+
+    def device_settings(self, device: Device) -> Mapping[str, Setting]:
+        """Return those of every device with kernels, and of pinned memory."""
+        from tensorframe.backends.settings import automatic  # loads what few programs need
+
+        def pin(pinned: bool | None) -> None:
+            if self.is_open(device):
+                queue: Any = self.open_device(device).queue
+                queue.pin(pinned)
+
+        return {**super().device_settings(device), "pinned": automatic(pin)}
 
     def memory_of(self, obj: Any) -> Memory | None:
         """Return what is known of a buffer or array of PyOpenCL's; None if it is neither."""

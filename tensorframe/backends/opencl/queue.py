@@ -13,9 +13,11 @@ import pyopencl as cl
 from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.device.trials import Array, joins, run_on
+from tensorframe.backends.device.uses import Uses
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.opencl import subgroups
+from tensorframe.backends.opencl.copies import Copies
 from tensorframe.backends.opencl.declarations import OPTION, declarations, is_needed
 from tensorframe.backends.spans import Work, log, spanned
 from tensorframe.codegen.c import print_kernel
@@ -37,17 +39,26 @@ _SHUFFLE = "sub_group_shuffle("
 
 
 class OpenClQueue(Queue):
-    """Runs kernels on one OpenCL device, in the order of the calls."""
+    """Runs kernels on one OpenCL device, in the order of the calls.
+
+    Copies from and to the host have a queue of their own, so that they wait for the kernels that use their buffers,
+    and for no others.
+    """
 
     has_clock = True
+    copies_beside = True
 
     def __init__(self, device: Any) -> None:
         super().__init__()
         self._context: Any = cl.Context([device])
         self._queue: Any = cl.CommandQueue(self._context, device)
-        self.native = self._queue
+        self._plain: Any = self._queue
         self._with_times: Any = None
         self._latest: Any = None  # the event of what was enqueued last
+        self._uses: Uses[Any] = Uses()  # by their events
+        # whether the user has the queue, and may give it what is not seen here
+        self._is_shared = False
+        self._copies = Copies(self._context, device)
         self._allocated: set[int] = set()
         self._total = int(device.global_mem_size)
         self._in_host_memory = bool(device.host_unified_memory)
@@ -98,8 +109,14 @@ class OpenClQueue(Queue):
         built = self._built(text)
         if not self._shuffles(built, kernel.lanes):
             raise KernelError(f"subgroups of fewer than {self._dialect.subgroup} threads")
-        self._kernels[text.name] = (built, kernel.lanes)
+        self._kernels[text.name] = (built, kernel.lanes, len(kernel.inputs))
         return run_on(self, kernel, operands)
+
+    @property
+    def native(self) -> Any:
+        """The queue of kernels, for the user: what it is given from now on is not seen here."""
+        self._is_shared = True
+        return self._plain
 
     def allocate(self, nbytes: int) -> Any:
         """Return a buffer, touched at once: drivers put off allocating, and fail when it is too late."""
@@ -107,7 +124,7 @@ class OpenClQueue(Queue):
             raise MemoryError(f"{nbytes} bytes: a buffer has {self.traits.max_block} at most")
         try:
             buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
-            self._latest = cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, 1)
+            self._copies.touch(buffer)
         except cl.Error as error:
             raise self._told(error) from error
         self._allocated.add(buffer.int_ptr)
@@ -130,12 +147,17 @@ class OpenClQueue(Queue):
     def release(self, buffer: Any) -> None:
         """Give a buffer back; OpenCL keeps it until commands that use it have run."""
         self._allocated.discard(buffer.int_ptr)
+        self._uses.forget(buffer)
         buffer.release()
 
     def borrow(self, buffer: Any, nbytes: int) -> Any:
         """Return the buffer itself; None if it is of another context."""
         self._latest = None  # whoever made it may have given the queue something since
         return buffer if buffer.context == self._context else None
+
+    def give_up(self, buffer: Any) -> None:
+        """Forget a borrowed buffer."""
+        self._uses.forget(buffer)
 
     def owns(self, buffer: Any) -> bool:
         """Whether a buffer is one of ours, whichever object of PyOpenCL's stands for it."""
@@ -145,24 +167,46 @@ class OpenClQueue(Queue):
         """Return the driver's pointer."""
         return int(buffer.int_ptr)
 
+    def is_busy(self, buffer: Any) -> bool:
+        """Whether a kernel uses a buffer, where copies do not take the processors that run kernels."""
+        used = self._uses.using(buffer)
+        return self._copies.is_pinned and used is not None and not _is_over(used)
+
     def write(self, buffer: Any, offset: int, data: Bytes) -> None:
-        """Copy bytes into a buffer."""
-        cl.enqueue_copy(self._queue, buffer, data, dst_offset=offset, is_blocking=True)
+        """Copy bytes into a buffer, after the kernels that use it."""
+        queue, events = self._ordered(self._uses.using(buffer))
+        try:
+            self._copies.write(queue, buffer, offset, data, events)
+        except cl.Error as error:
+            if events is None or not _has_failed(events):
+                raise self._told(error) from error
+            self._copies.write(queue, buffer, offset, data, None)  # what failed is over
 
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
-        """Wait, and return a copy of bytes of a buffer."""
-        data = np.empty(nbytes, np.uint8)
+        """Wait for what wrote a buffer, and return a copy of bytes of it."""
+        queue, events = self._ordered(self._uses.writing(buffer))
         try:
-            cl.enqueue_copy(self._queue, data, buffer, src_offset=offset, is_blocking=True)
+            return self._copies.read(queue, buffer, offset, nbytes, events)
         except cl.Error as error:
             raise self._told(error) from error
-        return data
+
+    def _ordered(self, command: Any) -> tuple[Any, list[Any] | None]:
+        """Return the queue of a copy that follows a command, and the events that it waits for.
+
+        Where nothing came later, the queue of kernels is as good: it is in order, and no event has to be waited for.
+        """
+        latest = self._latest
+        if self._is_shared or command is latest or latest is None or _is_over(latest):
+            return self._queue, None
+        self._queue.flush()
+        return self._copies.queue, None if command is None else [command]
 
     def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
         """Copy bytes from one buffer to another one."""
         self._latest = cl.enqueue_copy(
             self._queue, target, source, src_offset=start, dst_offset=offset, byte_count=nbytes
         )
+        self._uses.note(self._latest, (source, target), read=1)
 
     def source(self, kernel: Kernel) -> str:
         """Return a kernel in OpenCL C."""
@@ -176,7 +220,7 @@ class OpenClQueue(Queue):
                 built = self._built(text)
                 if _SHUFFLE in text.source and not self._shuffles(built, kernel.lanes):
                     built = self._built(print_kernel(kernel, self._without_shuffles))
-                self._kernels[text.name] = (built, kernel.lanes)
+                self._kernels[text.name] = (built, kernel.lanes, len(kernel.inputs))
         return self._kernels[text.name]
 
     def _built(self, text: Text) -> Any:
@@ -217,20 +261,22 @@ class OpenClQueue(Queue):
                     program = self._compiled(text.source)
                 except cl.Error as error:
                     raise failure(text, str(error)) from error
-                self._kernels[text.name] = (cl.Kernel(program, text.name), text.lanes)
+                made = cl.Kernel(program, text.name)
+                self._kernels[text.name] = (made, text.lanes, len(text.call.arrays))
         return self._kernels[text.name]
 
     def launch(
         self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
     ) -> None:
         """Run a kernel."""
-        kernel, lanes = built
+        kernel, lanes, read = built
         try:
             kernel.set_args(*buffers, words)
             event = cl.enqueue_nd_range_kernel(self._queue, kernel, (groups * lanes,), (lanes,))
         except cl.Error as error:
             raise self._told(error) from error
         self._latest = event
+        self._uses.note(event, buffers, read)
         if self.clocks:
             self.timed(event)
 
@@ -241,7 +287,7 @@ class OpenClQueue(Queue):
             (device,) = self._context.devices
             properties = cl.command_queue_properties.PROFILING_ENABLE
             self._with_times = cl.CommandQueue(self._context, device, properties)
-        self._queue = self._with_times if on else self.native
+        self._queue = self._with_times if on else self._plain
 
     def nanoseconds(self, launches: Sequence[Any]) -> list[int]:
         """Return what the device has noted of kernels."""
@@ -271,15 +317,31 @@ class OpenClQueue(Queue):
         except cl.Error as error:
             raise self._told(error) from error
 
+    def pin(self, pinned: bool | None) -> None:
+        """Have transfers go through pinned memory, or be the driver's business; None for what suits the device."""
+        with self.lock:
+            self._copies.pin(pinned)
+
     def close(self) -> None:
-        """Release kernels, queue and context: drivers count who refers to them."""
+        """Release kernels, queues and context: drivers count who refers to them."""
         self._kernels.clear()
-        self._queue = self._with_times = self._latest = self._context = self.native = None
+        self._copies.close()
+        self._uses = Uses()
+        self._queue = self._plain = self._with_times = self._latest = self._context = None
 
     def _told(self, error: cl.Error) -> Exception:
         if error.code in _NO_MEMORY:
             return MemoryError(str(error))
         return KernelError(f"OpenCL: {error}")
+
+
+def _is_over(event: Any) -> bool:
+    """Whether a command has happened, or cannot any more."""
+    return int(event.command_execution_status) <= cl.command_execution_status.COMPLETE
+
+
+def _has_failed(events: list[Any]) -> bool:
+    return any(int(event.command_execution_status) < 0 for event in events)
 
 
 class Event:
@@ -290,7 +352,7 @@ class Event:
 
     def is_done(self) -> bool:
         """Whether it has happened, or cannot any more."""
-        return int(self._event.command_execution_status) <= cl.command_execution_status.COMPLETE
+        return _is_over(self._event)
 
     def wait(self) -> None:
         """Wait for it."""
