@@ -23,9 +23,11 @@ class Uses(Generic[Command]):
 
     def note(self, command: Command, buffers: Sequence[Any], read: int = 0) -> None:
         """Note a command with these buffers, which reads the first few and writes the others."""
-        self._used.update(dict.fromkeys(map(id, buffers), command))
+        used, written = self._used, self._written
+        for buffer in buffers:  # every launch comes by here
+            used[id(buffer)] = command
         for buffer in buffers[read:]:
-            self._written[id(buffer)] = command
+            written[id(buffer)] = command
 
     def note_unseen(self, command: Command) -> None:
         """Note that any buffer may have been used, and written, up to a command."""
