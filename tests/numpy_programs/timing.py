@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from multiprocessing import get_context
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.benchmarks.asking import asked, questions
 from tests.numpy_programs.loading import load
 
 LIBRARIES = ("numpy", "tensorframe")
@@ -32,35 +31,15 @@ def milliseconds(program: Callable[[], Any]) -> Milliseconds:
     return Milliseconds(elapsed * 1e3, (process_time() - processors) * 1e3)
 
 
-def serve(name: str, library: str, asked: Connection) -> None:
-    """Run a program each time that somebody asks for it."""
+def serve(name: str, library: str, connection: Connection) -> None:
+    """Run a program each time that somebody asks for it, and answer what that took."""
     program = load(name, library)
-    while asked.recv():
-        asked.send(milliseconds(program))
-
-
-@contextmanager
-def running(name: str, library: str) -> Iterator[Callable[[], Milliseconds]]:
-    """Load a program in a process of its own; what is yielded runs it there once."""
-    context = get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=serve, args=(name, library, there), daemon=True)
-    process.start()
-
-    def run() -> Milliseconds:
-        here.send(True)
-        measured: Milliseconds = here.recv()
-        return measured
-
-    try:
-        yield run
-    finally:
-        here.send(False)
-        process.join()
+    for _ in questions(connection):
+        connection.send(milliseconds(program))
 
 
 def measured(name: str, rounds: int) -> list[list[Milliseconds]]:
     """Return what a program's runs after its first one take, with NumPy and with tensorframe."""
-    with running(name, LIBRARIES[0]) as numpys, running(name, LIBRARIES[1]) as ours:
-        turns = [(numpys(), ours()) for _ in range(rounds + 1)]
+    with asked(serve, name, LIBRARIES[0]) as numpys, asked(serve, name, LIBRARIES[1]) as ours:
+        turns = [(numpys(None), ours(None)) for _ in range(rounds + 1)]
     return [list(runs) for runs in zip(*turns[1:], strict=True)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tests.benchmarks.functions.__main__ import call_of
+from tests.benchmarks.functions.calls import call_of
 from tests.benchmarks.functions.cases import CASES, operands
 
 SIZE = 12
