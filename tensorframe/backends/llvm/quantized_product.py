@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import partial
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from tensorframe.codegen.llvm.quantized_products import (
     PREPARE_SLOTS,
     QUANTIZED,
     SLOTS,
+    STREAMS,
     print_quantized,
     reads_begins,
     words_at_once,
@@ -82,6 +84,12 @@ def _compiled(scale: DType, bits: int, group: int, zeros: bool) -> Functions:
         lambda binary: Placed("quantized_dots", binary, symbols),
     )
     return Functions(code, *[PROTOTYPE(code.addresses[symbol]) for symbol in symbols])
+
+
+def rows_in(nbytes: int, matrix: Matrix) -> int:
+    """Return how many rows of words have so many bytes at least, those that are taken side by side together."""
+    of_row: int = matrix.words.shape[1] * matrix.words.itemsize
+    return ceil(nbytes / max(of_row, 1) / STREAMS) * STREAMS
 
 
 def operands(x: Array, matrix: Matrix) -> Operands:

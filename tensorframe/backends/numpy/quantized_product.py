@@ -129,7 +129,7 @@ def few_times(rows: Array, matrices: Sequence[Matrix], kernels: Any) -> Array:
         for matrix in matrices
     ]
     operands = kernels.operands(np.ascontiguousarray(rows, np.float32), given[0])
-    result, parts = _parts(len(rows), given)
+    result, parts = _parts(len(rows), given, kernels)
     words = sum([matrix.words.size for matrix in given])
     jobs: list[tuple[Callable[[int, int], None], int, int]] = []
     for matrix, (part, each) in zip(given, parts, strict=True):
@@ -148,7 +148,9 @@ def few_times(rows: Array, matrices: Sequence[Matrix], kernels: Any) -> Array:
     return result
 
 
-def _parts(count: int, matrices: Sequence[Matrix]) -> tuple[Array, list[tuple[Array, int]]]:
+def _parts(
+    count: int, matrices: Sequence[Matrix], kernels: Any
+) -> tuple[Array, list[tuple[Array, int]]]:
     """Return memory for products of so many rows, and the part of each matrix with the columns that a job makes."""
     heights = [len(matrix.words) for matrix in matrices]
     result = host_pool.empty((count, sum(heights)), np.dtype(np.float32))
@@ -156,15 +158,9 @@ def _parts(count: int, matrices: Sequence[Matrix]) -> tuple[Array, list[tuple[Ar
     piece = max(_PART, ceil(nbytes / thread_count()))
     parts, column = [], 0
     for matrix, height in zip(matrices, heights, strict=True):
-        parts.append((result[:, column : column + height], _rows_in(piece, matrix)))
+        parts.append((result[:, column : column + height], kernels.rows_in(piece, matrix)))
         column += height
     return result, parts
-
-
-def _rows_in(nbytes: int, matrix: Matrix) -> int:
-    """Return how many rows of words have so many bytes, in fours."""
-    of_row: int = matrix.words.shape[1] * matrix.words.itemsize
-    return ceil(nbytes / max(of_row, 1) / 4) * 4
 
 
 def bound_product(factors: Sequence[Array], attrs: tuple[int, int], kernels: Any) -> Bound | None:
@@ -183,10 +179,10 @@ def bound_product(factors: Sequence[Array], attrs: tuple[int, int], kernels: Any
     if not lies or not are_few(rows) or x.dtype != np.float32 or not rows.flags.carray:
         return None
     operands = kernels.new_operands(rows, matrices[0])
-    result, parts = _parts(len(rows), matrices)
+    result, parts = _parts(len(rows), matrices, kernels)
     calls = [kernels.bound_preparation(rows, operands, matrices[0])]
     for matrix, (part, _) in zip(matrices, parts, strict=True):
-        calls.append(kernels.bound_product(operands, matrix, part, _rows_in(_CHUNK, matrix)))
+        calls.append(kernels.bound_product(operands, matrix, part, kernels.rows_in(_CHUNK, matrix)))
     return Bound([result.reshape((*x.shape[:-1], result.shape[1]))], calls)
 
 

@@ -26,7 +26,7 @@ from tensorframe.codegen.llvm.loops import (
     slots_of,
 )
 from tensorframe.codegen.llvm.target import Target
-from tensorframe.codegen.llvm.thin_products import STREAMS, lanes_of, tiles
+from tensorframe.codegen.llvm.thin_products import lanes_of, tiles
 from tensorframe.codegen.llvm.types import ELEMENT, real, suffix, vector
 from tensorframe.dtypes import NARROW, DType
 from tensorframe.ops.quantization import BLOCK, LARGEST, LEAST, ZERO
@@ -71,6 +71,9 @@ PREPARE_SLOTS = (
 _PREPARED_POINTERS = 4
 # Words that are taken in at once: two registers of AVX2, since scales are loaded half as often then.
 _LINE = 16
+# Rows of words side by side, one of each part of the matrix: with four, lines of rows of 4 KiB and more, which have the
+# same places in the nearest cache, push what they meet out of it.
+STREAMS = 3
 # What bytes with a sign are lifted by, to have none.
 _LIFT = 128
 
