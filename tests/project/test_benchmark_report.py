@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.benchmarks import decoding, learned, report, tables
+from tests.benchmarks import decoding, learned, report, started, tables
 from tests.benchmarks.changes import changes
 from tests.benchmarks.effort import Effort
 from tests.benchmarks.goals import (
@@ -201,6 +201,23 @@ def test_networks_and_language_models_have_a_section():
     text = learned.section(header(), [line(at_most(1.5))], decoding.table(tokens), 20e9)
     assert "| f32     | tensorframe | 250.0 ms |        50% |" in text
     assert "20.0 GB/s" in text
+    assert "at most 1.50 s: missed" in text
+
+
+def test_functions_that_take_longer_than_asked_are_named():
+    ratios = {"sin": 0.5, "take": 5.25, "flip": 4.75, "roll": 7.0}
+    assert started.row(1_000_000, ratios) == [
+        *("1,000,000", "4", "5.00", "0.9: missed", "5"),
+        "roll 7.0, take 5.2",
+    ]
+    assert started.row(10, ratios)[3:] == ["5: met", "12", "none"]
+    assert started.row(10_000, ratios)[4:] == ["", ""]
+
+
+def test_first_calls_and_functions_have_a_section():
+    table = tables.Table("", started.HEAD, [started.row(10, {"sin": 2.0})], range(5))
+    text = started.section(header(), [line(at_most(1.5))], table)
+    assert "|       10 |         1 |   2.00 | 5: met |      12 | none" in text
     assert "at most 1.50 s: missed" in text
 
 
