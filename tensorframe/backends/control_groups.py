@@ -7,7 +7,9 @@ reached. `root` is where the files are looked for, since tests have trees of the
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 # Version 1 writes the largest number of whole pages where there is no limit.
@@ -22,12 +24,13 @@ class Group(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """How the files of a version are called."""
+    """How the files of a version are called, and what is looked for in memory.stat."""
 
     limits: tuple[str, ...]
     used: str
-    files: tuple[str, ...]  # in memory.stat: pages of files, which go when memory is short
+    files: tuple[str, ...]  # pages of files, which go when memory is short
     dirty: tuple[str, ...]  # those of them that have to be written before
+    above: str  # the limit of groups further out, those that are not seen among them
 
 
 _ONE = _Version(
@@ -35,6 +38,7 @@ _ONE = _Version(
     "memory.usage_in_bytes",
     ("total_inactive_file", "total_active_file"),
     ("total_dirty", "total_writeback"),
+    "hierarchical_memory_limit",
 )
 # beyond `high` a group is slowed down until it is of no use
 _TWO = _Version(
@@ -42,18 +46,32 @@ _TWO = _Version(
     "memory.current",
     ("inactive_file", "active_file"),
     ("file_dirty", "file_writeback"),
+    "",
 )
 
 
 def groups(root: str = "/") -> list[Group]:
     """Return the groups with a limit that this process is in, the innermost first; none where there are none."""
     try:
-        membership = text(os.path.join(root, "proc/self/cgroup")).splitlines()
+        membership = text(os.path.join(root, "proc/self/cgroup"))
     except OSError:
         return []
+    collected = [
+        _read(folder, version, is_outermost=is_outermost)
+        for folder, version, is_outermost in _folders(root, membership)
+    ]
+    return [group for group in collected if group is not None]
+
+
+@lru_cache(4)
+def _folders(root: str, membership: str) -> list[tuple[str, _Version, bool]]:
+    """Return where the groups are that a process is in, each with whether it is the outermost that is seen.
+
+    File systems of groups are mounted when a machine starts, so a process looks once for as long as it is in a group.
+    """
     mounts = _mounts(root)
-    collected: list[Group] = []
-    for line in membership:
+    collected: list[tuple[str, _Version, bool]] = []
+    for line in membership.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0" and not controllers:
@@ -82,48 +100,60 @@ def _mounts(root: str) -> dict[str, tuple[str, str]]:
     return mounts
 
 
-def _upwards(root: str, mount: tuple[str, str], path: str, version: _Version) -> Iterator[Group]:
-    """Yield what has a limit between a group and the outermost one that is seen here."""
+def _upwards(
+    root: str, mount: tuple[str, str], path: str, version: _Version
+) -> Iterator[tuple[str, _Version, bool]]:
+    """Yield the folders of a group and of those around it, up to the outermost one that is seen here."""
     point, seen = mount
     inner = path.removeprefix(seen.rstrip("/")).strip("/")
     parts = inner.split("/") if inner else []
     if ".." in parts:  # a group outside of what is mounted: its own limits are not to be seen
         parts = []
     for depth in range(len(parts), -1, -1):
-        group = _read(os.path.join(root, point.lstrip("/"), *parts[:depth]), version)
-        if group is not None:
-            yield group
+        yield os.path.join(root, point.lstrip("/"), *parts[:depth]), version, not depth
 
 
-def _read(folder: str, version: _Version) -> Group | None:
-    """Return the limit and the use of a group; None where there is no limit, or no such folder."""
+def _read(folder: str, version: _Version, *, is_outermost: bool) -> Group | None:
+    """Return the limit and the use of a group; None where there is no limit, or no such folder.
+
+    What memory.stat says of limits further out is asked of the outermost group alone, whose use is the largest.
+    """
     known = [number(os.path.join(folder, name)) for name in version.limits]
-    statistics = _statistics(os.path.join(folder, "memory.stat"))
-    known.append(
-        statistics.get("hierarchical_memory_limit")
-    )  # of groups further out that are not seen
     limits = [limit for limit in known if limit is not None and limit < _NO_LIMIT]
-    used = number(os.path.join(folder, version.used))
-    if not limits or used is None:
+    looks_above = bool(is_outermost and version.above)
+    if not limits and not looks_above:
+        return None
+    statistics = _statistics(os.path.join(folder, "memory.stat"), version)
+    above = statistics.get(version.above, _NO_LIMIT) if looks_above else _NO_LIMIT
+    limit = min([*limits, above])
+    used = number(os.path.join(folder, version.used)) if limit < _NO_LIMIT else None
+    if used is None:
         return None
     files = sum(statistics.get(name, 0) for name in version.files)
     dirty = sum(statistics.get(name, 0) for name in version.dirty)
-    return Group(min(limits), max(used - max(files - dirty, 0), 0))
+    return Group(limit, max(used - max(files - dirty, 0), 0))
 
 
-def _statistics(path: str) -> dict[str, int]:
+def _statistics(path: str, version: _Version) -> dict[str, int]:
+    """Return what is looked for in a group's statistics: some of fifty lines."""
     try:
-        fields = [line.split() for line in text(path).splitlines()]
-        return {name: int(value) for name, value in fields}
-    except (OSError, ValueError):
+        found = _line_of(version).findall(text(path))
+    except OSError:
         return {}
+    return {name: int(value) for name, value in found}
+
+
+@lru_cache(2)
+def _line_of(version: _Version) -> re.Pattern[str]:
+    names = [name for name in (*version.files, *version.dirty, version.above) if name]
+    return re.compile(rf"^({'|'.join(names)}) (\d+)$", re.MULTILINE)
 
 
 def text(path: str) -> str:
     """Return what a file of the system's says."""
-    # without pathlib, which costs 3 ms of an import that nobody else needs it for
-    with open(path, encoding="ascii", errors="replace") as file:
-        return file.read()
+    # without pathlib, which costs 3 ms of an import that nobody else needs it for, and without a buffer for few bytes
+    with open(path, "rb", buffering=0) as file:
+        return file.readall().decode("ascii", "replace")
 
 
 def number(path: str) -> int | None:

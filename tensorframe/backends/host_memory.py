@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tensorframe.backends.control_groups import groups, text
 
 _MEBI = 1 << 20
+_AVAILABLE = re.compile(r"^MemAvailable:\s+(\d+)", re.MULTILINE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
@@ -114,11 +115,10 @@ def _whole(written: str | None) -> int | None:
 
 def _free(root: str) -> int | None:
     try:
-        lines = text(os.path.join(root, "proc/meminfo")).splitlines()
+        found = _AVAILABLE.search(text(os.path.join(root, "proc/meminfo")))
     except OSError:
-        return _physical()[1]
-    kibibytes = [line.split() for line in lines if line.startswith("MemAvailable:")]
-    return int(kibibytes[0][1]) << 10 if kibibytes else _physical()[1]
+        found = None
+    return int(found[1]) << 10 if found else _physical()[1]
 
 
 def _page() -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorframe.backends import host_memory
+from tensorframe.backends import control_groups, host_memory
 from tensorframe.backends.control_groups import Group, groups
 
 ROOT = Path(__file__).parents[2]
@@ -124,6 +124,40 @@ def test_what_makes_no_sense_is_no_limit(tmp_path, said):
     assert groups(root) == []
 
 
+def test_statistics_are_read_of_groups_with_limits_and_mounts_once(tmp_path, monkeypatch):
+    root = tree(
+        tmp_path,
+        {
+            "proc/self/cgroup": "4:memory:/a/b\n",
+            "proc/self/mountinfo": MOUNT_ONE.format(seen="/"),
+            **one(f"{ONE}/a/b", NO_LIMIT, 100),
+            **one(f"{ONE}/a", 3000, 500),
+            **one(ONE, NO_LIMIT, 900, "hierarchical_memory_limit 9000\n"),
+        },
+    )
+    read = []
+
+    def noted(path):
+        read.append(path.removeprefix(f"{root}/"))
+        return Path(path).read_text()
+
+    monkeypatch.setattr(control_groups, "text", noted)
+    assert groups(root) == [Group(3000, 500), Group(9000, 900)]
+    assert read.count("proc/self/mountinfo") == 1
+    read.clear()
+    assert groups(root) == [Group(3000, 500), Group(9000, 900)]
+    assert read == [
+        "proc/self/cgroup",
+        f"{ONE}/a/b/memory.limit_in_bytes",
+        f"{ONE}/a/memory.limit_in_bytes",
+        f"{ONE}/a/memory.stat",
+        f"{ONE}/a/memory.usage_in_bytes",
+        f"{ONE}/memory.limit_in_bytes",
+        f"{ONE}/memory.stat",
+        f"{ONE}/memory.usage_in_bytes",
+    ]
+
+
 def test_without_such_files_there_are_no_groups(tmp_path):
     assert groups(str(tmp_path)) == []
 
@@ -166,7 +200,7 @@ LIMITED = """
 import resource, sys
 limit = getattr(resource, sys.argv[1])
 resource.setrlimit(limit, (3 << 30, resource.getrlimit(limit)[1]))
-from tensorframe.backends import host_memory
+from tensorframe.backends import control_groups, host_memory
 total, left = host_memory.total_and_available()
 assert total == 3 << 30, total
 assert (2 << 30) < left < (3 << 30), left
