@@ -89,7 +89,7 @@ def test_products_of_every_number_of_rows_and_vectors(features, dtype, compiled)
             places = offsets(((rows, left.strides[0]),))
             along = pairs(((terms, left.strides[1]),), ((terms, right.strides[0]),))
             arrays = [one.ctypes.data for one in (left, right, result, places, along)]
-            numbers = [terms, result.strides[0], vectors, 1, 0, 0, 0]
+            numbers = [terms, result.strides[0], vectors, 1, 0, 0, 0, 0]
             call(0, rows, struct.pack(f"={len(SLOTS)}q", *arrays, *numbers), b"")
             np.testing.assert_array_equal(result, left @ right)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
-from tensorframe.backends.llvm.load import PROTOTYPE, Placed
+from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS, print_dots
 from tensorframe.codegen.llvm.indirect_product import (
@@ -21,15 +22,21 @@ from tensorframe.codegen.llvm.indirect_product import (
     shape_for,
 )
 from tensorframe.codegen.llvm.moves import COPY, TRANSPOSE
+from tensorframe.codegen.llvm.scripts import RUN
 from tensorframe.dtypes import DType
 
 Array = Any
 # sizes with steps in bytes, or with the bytes to each index, the outermost first
 Extents = tuple[tuple[int, int | tuple[int, ...]], ...]
 
-_PRODUCT = struct.Struct(f"={len(SLOTS)}q")
-_TRANSPOSITION = struct.Struct("=8q")
-_COPY = struct.Struct("=13q")
+# what makes a call of a function, of so many rows, given the arrays and numbers of its slots: at once, or later
+Call = Callable[[str, int, tuple[Array, ...], tuple[int, ...]], None]
+
+_SLOTS = {
+    PRODUCT: struct.Struct(f"={len(SLOTS)}q"),
+    TRANSPOSE: struct.Struct("=8q"),
+    COPY: struct.Struct("=13q"),
+}
 _DOTS = struct.Struct(f"={len(DOT_SLOTS)}q")
 
 
@@ -37,9 +44,8 @@ class Functions(NamedTuple):
     """The compiled functions for a dtype, and how many elements a vector has."""
 
     code: Placed  # that keeps them in memory
-    product: Any
-    transposition: Any
-    copy: Any
+    called: Mapping[str, Any]
+    scripts: Function
     lanes: int
 
 
@@ -47,23 +53,30 @@ class Functions(NamedTuple):
 def functions(dtype: DType) -> Functions:
     """Return the functions for a dtype, float32 or float64."""
     text = print_products(target(), str(target_machine().target_data), dtype)
-    code, called = _called(f"indirect_products_{dtype.name}", text, (PRODUCT, TRANSPOSE, COPY))
-    product, turn, move = called
-    return Functions(code, product, turn, move, shape_for(target(), dtype).lanes)
+    code = _placed(f"indirect_products_{dtype.name}", text, (PRODUCT, TRANSPOSE, COPY, RUN))
+    called = {name: code.function(name).call for name in (PRODUCT, TRANSPOSE, COPY)}
+    return Functions(code, called, code.function(RUN), shape_for(target(), dtype).lanes)
+
+
+def at_once(function: str, rows: int, arrays: tuple[Array, ...], numbers: tuple[int, ...]) -> None:
+    """Make a call."""
+    compiled = functions(arrays[0].dtype)  # held: another thread's may take its place in the cache
+    slots = _SLOTS[function].pack(*map(address, arrays), *numbers)
+    compiled.called[function](0, rows, slots, b"")
 
 
 @lru_cache
-def _dots(dtype: DType) -> tuple[Placed, list[Any]]:
-    """Return the function for dot products of a dtype, which few programs need, and what keeps it in memory."""
+def _dots(dtype: DType) -> tuple[Placed, Any]:
+    """Return what keeps the function for dot products of a dtype in memory, and it; few programs need it."""
     text = print_dots(target(), str(target_machine().target_data), dtype)
-    return _called(f"dot_products_{dtype.name}", text, (DOTS,))
+    code = _placed(f"dot_products_{dtype.name}", text, (DOTS,))
+    return code, code.function(DOTS).call
 
 
-def _called(name: str, text: str, symbols: tuple[str, ...]) -> tuple[Placed, list[Any]]:
-    code = from_object_code(
+def _placed(name: str, text: str, symbols: tuple[str, ...]) -> Placed:
+    return from_object_code(
         name, text, lambda: object_code(text), lambda binary: Placed(name, binary, symbols)
     )
-    return code, [PROTOTYPE(code.addresses[symbol]) for symbol in symbols]
 
 
 @lru_cache(maxsize=256)
@@ -102,15 +115,17 @@ def multiply(
     vectors: int,
     pitch: int,
     repeated: Repeated = Repeated(),  # noqa: B008 - immutable
+    *,
+    resumed: bool = False,
+    call: Call = at_once,
 ) -> None:
     """Write the product to `result`, whose rows are `pitch` bytes apart and begin with so many vectors of columns.
 
-    `rows` and `terms` say where the factors' elements are, in bytes from the first one of each array.
+    `rows` and `terms` say where the factors' elements are, in bytes from the first one of each array. If it is
+    `resumed`, the sums go on from what is there.
     """
-    addresses = [address(array) for array in (left, right, result, rows, terms)]
-    slots = _PRODUCT.pack(*addresses, len(terms), pitch, vectors, *repeated)
-    compiled = functions(result.dtype)  # held: another thread's may take its place in the cache
-    compiled.product(0, len(rows), slots, b"")
+    numbers = (len(terms), pitch, vectors, *repeated, int(resumed))
+    call(PRODUCT, len(rows), (left, right, result, rows, terms), numbers)
 
 
 class Columns(NamedTuple):
@@ -137,7 +152,7 @@ def dot_products(
     """
     addresses = [address(array) for array in (left, right, result, rows, segments)]
     slots = _DOTS.pack(*addresses, len(segments), length, *columns, *repeated)
-    _, (function,) = _dots(result.dtype)
+    _, function = _dots(result.dtype)
     function(0, len(rows), slots, b"")
 
 
@@ -153,24 +168,22 @@ class Matrices(NamedTuple):
     target_on: int = 0
 
 
-def transpose(source: Array, target: Array, matrices: Matrices) -> None:
+def transpose(source: Array, target: Array, matrices: Matrices, call: Call = at_once) -> None:
     """Write rows of matrices as columns of `target`."""
     rows, columns, down, across, *repeated = matrices
-    addresses = address(source), address(target)
-    slots = _TRANSPOSITION.pack(*addresses, down, across, columns, *repeated)
-    compiled = functions(target.dtype)
-    compiled.transposition(0, rows, slots, b"")
+    call(TRANSPOSE, rows, (source, target), (down, across, columns, *repeated))
 
 
-def copy(source: Array, target: Array) -> None:
-    """Write elements to another array of their dtype and shape, row by row in one call."""
+def copy(source: Array, target: Array, call: Call = at_once) -> None:
+    """Write elements to another array of their dtype and shape, row by row: in one call of up to four axes."""
     shape, down, across = _merged(source.shape, source.strides, target.strides)
-    if len(shape) > 4 or 0 in shape:
-        target[...] = source
+    if 0 in shape:
         return
-    slots = _COPY.pack(address(source), address(target), *shape[1:], *down, *across)
-    compiled = functions(target.dtype)
-    compiled.copy(0, shape[0], slots, b"")
+    if len(shape) > 4:
+        for one, other in zip(source, target, strict=True):
+            copy(one, other, call)
+        return
+    call(COPY, shape[0], (source, target), (*shape[1:], *down, *across))
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -36,6 +36,13 @@ class KernelFunction:
         return f"<KernelFunction {self.name} at {self.address:#x}>"
 
 
+class Function(NamedTuple):
+    """A compiled function as the workers take it."""
+
+    address: int
+    call: Any
+
+
 class Placed:
     """Object code in memory, for as long as this lives, and the addresses of what is in it.
 
@@ -49,6 +56,10 @@ class Placed:
         with _lock:
             self._tracker = library.link(_linker(), f"{name}.{next(_serial)}")
         self.addresses: dict[str, int] = {symbol: self._tracker[symbol] for symbol in symbols}
+
+    def function(self, symbol: str) -> Function:
+        """Return one of the functions, which can be called as long as this lives."""
+        return Function(self.addresses[symbol], PROTOTYPE(self.addresses[symbol]))
 
 
 @cache

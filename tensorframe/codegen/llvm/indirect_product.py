@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tensorframe.codegen.llvm.claims import CLAIM
 from tensorframe.codegen.llvm.kernel import SELECTED
-from tensorframe.codegen.llvm.moves import box_copy, masks, transposition
+from tensorframe.codegen.llvm.moves import COPY, TRANSPOSE, box_copy, masks, transposition
+from tensorframe.codegen.llvm.scripts import scripts
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.tiles import rows_of_tiles
 from tensorframe.dtypes import DType, float32, float64
@@ -18,6 +20,8 @@ from tensorframe.dtypes import DType, float32, float64
 # Terms that are summed at most before a tile goes back to memory: the right factor's part of them stays in a cache.
 TERMS = 256
 PRODUCT = "indirect_product"
+# what scripts call, and the slots of that which has the most
+FUNCTIONS, MOST_SLOTS = (PRODUCT, TRANSPOSE, COPY), 13
 # what LLVM calls the dtypes that there are functions for
 SCALARS = {float32: "float", float64: "double"}
 
@@ -35,6 +39,7 @@ SLOTS = (
     "left_step",
     "right_step",
     "result_step",
+    "resumed",  # whether the result has sums already, to which these are added
 )
 
 
@@ -93,6 +98,8 @@ def print_products(target: Target, layout: str, dtype: DType) -> str:
         _product(shape, dtype.itemsize),
         transposition(shape.lanes, scalar, dtype.itemsize),
         box_copy(shape.lanes, scalar, dtype.itemsize),
+        CLAIM,
+        scripts(FUNCTIONS, MOST_SLOTS),
     )
 
 
@@ -228,6 +235,7 @@ def _product(shape: Shape, size: int) -> str:
         f"  %short = icmp ult i64 %left_over, {2 * shape.terms}",
         f"  %some = select i1 %short, i64 %left_over, i64 {shape.terms}",
         "  %done_after = add i64 %done, %some",
+        "  %more = or i64 %done, %resumed",
         "  %own_terms = getelementptr {i64, i64}, ptr %terms, i64 %done",
         "  br label %panel",
         "panel:",
@@ -281,5 +289,5 @@ def _rows_of_tiles(wide: int, heights: list[int]) -> list[str]:
         f"  %down{wide} = mul i64 %below{wide}, %pitch",
         f"  %corner{wide} = getelementptr i8, ptr %own_result, i64 %down{wide}",
     ]
-    call = f"  call void @tile_{{name}}({factors}, ptr %corner{wide}, i64 %pitch, i64 %done)"
+    call = f"  call void @tile_{{name}}({factors}, ptr %corner{wide}, i64 %pitch, i64 %more)"
     return rows_of_tiles(wide, heights, corner, call)

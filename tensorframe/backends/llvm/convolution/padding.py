@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends import host_pool
-from tensorframe.backends.llvm.indirect_product import copy
+from tensorframe.backends.llvm.indirect_product import at_once, copy
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 
@@ -21,6 +21,8 @@ SPARE = 64
 
 class Memory:
     """Memory that a thread uses again for each of its blocks, by what it is for."""
+
+    call = staticmethod(at_once)
 
     def __init__(self, dtype: DType) -> None:
         self._dtype = dtype
@@ -60,6 +62,7 @@ def in_phases(x: Array, before: Shape, sizes: list[int], apart: Shape, memory: M
         copy(
             x[(slice(None), slice(None), *source)],
             whole[(slice(None), slice(None), *phase, *target)],
+            memory.call,
         )
     return whole
 
@@ -84,7 +87,7 @@ def surrounded(x: Array, before: Shape, sizes: list[int], pitch: int, memory: Me
     strides = [step * x.itemsize for step in (x.shape[1] * plane, plane, *steps)]
     whole: Array = np.ndarray((*x.shape[:2], *sizes), x.dtype, zeros, 0, strides)
     inside = [slice(low, low + size) for low, size in zip(before, x.shape[2:], strict=True)]
-    copy(x, whole[(slice(None), slice(None), *inside)])
+    copy(x, whole[(slice(None), slice(None), *inside)], memory.call)
     return whole
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe.backends.llvm.convolution.padding import Memory, flat, in_phases, surrounded
 from tensorframe.backends.llvm.indirect_product import functions
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import cut, slices
 from tensorframe.backends.numpy.product import LONG
+from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.convolution import Geometry, multiplications
 
@@ -19,15 +20,31 @@ Array = Any
 BLOCK = 1 << 20
 # Blocks that there should be, so that every thread has its share, and products from which sharing is worth anything.
 ENOUGH, _WORTH_SHARING = 4, 1 << 22
-# What elements cost, in products that a processor makes meanwhile: to turn a kernel that lies in rows, or another one,
-# or a result, and to copy a result.
-_TURN_ROWS, _TURN, _TURN_BACK, _COPY = 60, 100, 50, 50
+# What elements cost, in products that a processor makes meanwhile: to turn a kernel whose positions lie in rows, or
+# another one, or a result, and to copy a result.
+_TURN_ROWS, _TURN, _TURN_BACK, _COPY = 20, 100, 50, 50
+
+
+class Operands(NamedTuple):
+    """What convolutions have in common that do the same with other elements."""
+
+    shape: Shape
+    strides: Shape
+    kernel: Shape
+    kernel_strides: Shape
+    geometry: Geometry
+    groups: int
+    dtype: DType
 
 
 class Plan:
     """A convolution: its operands and sizes."""
 
     def __init__(self, x: Array, weight: Array, geometry: Geometry, groups: int) -> None:
+        self.given = x, weight
+        self.operands = Operands(
+            x.shape, x.strides, weight.shape, weight.strides, geometry, groups, x.dtype
+        )
         out, self.inner, *kernel = weight.shape
         self.kernel: Shape = tuple(kernel)
         self.groups, self.channels = groups, out // groups
@@ -40,6 +57,10 @@ class Plan:
             after=tuple([max(high, 0) for high in geometry.after]),
         )
         self.weight = weight.reshape((groups, self.channels, *weight.shape[1:]))
+        # of a kernel that is turned round, its other end is the first in memory
+        self.around = tuple([by < 0 for by in self.weight.strides[3:]])
+        places = [slice(None, None, -1 if is_around else 1) for is_around in self.around]
+        self.upright = self.weight[(slice(None), slice(None), slice(None), *places)]
         # a gradient by the kernel, whose batch are channels: the result's memory has channels outside
         self.is_turned = prod(self.kernel) > prod(self.sizes)
         self.is_padded = any((*self.geometry.before, *self.geometry.after))
@@ -60,7 +81,8 @@ class Plan:
 
     def positions_cost(self) -> float:
         """Return what vectors of positions take, in products."""
-        columns: int = prod(self.sizes[:-1]) * self.pitch
+        lanes = functions(self.dtype).lanes
+        columns: int = ceil(prod(self.sizes[:-1]) * self.pitch / lanes) * lanes
         terms = self.inner * prod(self.kernel)
         channels: int = self.shape[0] * self.shape[1]
         return float(channels * (columns * terms + prod(self.sizes) * _COPY))
@@ -71,7 +93,7 @@ class Plan:
         filled = ceil(self.channels / lanes) * lanes * self.groups
         positions: int = self.shape[0] * prod(self.sizes)
         terms: int = self.inner * prod(self.kernel)
-        turn: int = self.weight.size * (_TURN_ROWS if flat(self.weight[0], 1) else _TURN)
+        turn: int = self.weight.size * (_TURN_ROWS if flat(self.upright[0], 2) else _TURN)
         return float(positions * (filled * terms + self.shape[1] * _TURN_BACK) + turn)
 
     def padded(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
-from tensorframe.backends.llvm.load import PROTOTYPE, Placed
+from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.tiles import is_for_tiles
@@ -39,13 +39,6 @@ def fixed_slots(values: Mapping[str, int]) -> bytes:
     return _FIXED.pack(*[values.get(name, 0) for name in FIXED])
 
 
-class Function(NamedTuple):
-    """A compiled function as the workers take it."""
-
-    address: int
-    call: Any
-
-
 class Functions(NamedTuple):
     """The compiled functions for a dtype, how many elements a vector has, and how many vectors a panel at most."""
 
@@ -66,9 +59,7 @@ def functions(dtype: DType) -> Functions:
     code = from_object_code(
         name, text, lambda: object_code(text), lambda binary: Placed(name, binary, symbols)
     )
-    rows, columns, multiply, chain = [
-        Function(code.addresses[symbol], PROTOTYPE(code.addresses[symbol])) for symbol in symbols
-    ]
+    rows, columns, multiply, chain = map(code.function, symbols)
     shape = shape_for(target(), dtype)
     return Functions(code, rows, columns, multiply, chain, shape.lanes, panel_width(shape))
 

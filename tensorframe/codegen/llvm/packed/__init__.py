@@ -7,6 +7,7 @@ the sum of its terms in order, each added by one multiply-add, wherever blocks a
 
 from __future__ import annotations
 
+from tensorframe.codegen.llvm.claims import CLAIM
 from tensorframe.codegen.llvm.indirect_product import (
     SCALARS,
     fused_multiply_add,
@@ -22,7 +23,8 @@ from tensorframe.codegen.llvm.packed.slots import (
     PACK_ROWS,
 )
 from tensorframe.codegen.llvm.packed.tile import Tile
-from tensorframe.codegen.llvm.packed.words import DECLARED, panel_width, spelled, words_for
+from tensorframe.codegen.llvm.packed.words import DECLARED, panel_width, words_for
+from tensorframe.codegen.llvm.spelled import spelled
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.dtypes import DType
 
@@ -57,6 +59,7 @@ def print_packed(target: Target, layout: str, dtype: DType) -> str:
         packing.packing(PACK_ROWS, packing.ROWS, words),
         packing.packing(PACK_COLUMNS, packing.COLUMNS, words),
         block.block(words, heights, wide),
+        CLAIM,
         spelled(calls.HAVE_TAKEN, words),
         calls.call(calls.BLOCKS, BLOCK_WORDS, words),
         calls.call(calls.CHAINS, CHAIN_WORDS, words),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe.codegen.llvm.packed.words import spelled
+from tensorframe.codegen.llvm.spelled import spelled
 
 # Rows of a left factor that lie beside each other, as a column of a tile has them: terms that are far apart come from
 # the second level of cache, and would for each panel. All rows of a term are read in one go, as they share lines, which

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensorframe.codegen.llvm.moves import TRANSPOSE
 from tensorframe.codegen.llvm.packed.slots import loaded
-from tensorframe.codegen.llvm.packed.words import spelled
+from tensorframe.codegen.llvm.spelled import spelled
 
 # Rows of a factor that are packed at a time.
 _ROWS = 8

@@ -36,13 +36,6 @@ def words_for(lanes: int, scalar: str, size: int, wide: int, data: int) -> dict[
     }
 
 
-def spelled(text: str, words: dict[str, str]) -> str:
-    """Return a text with its words spelled."""
-    for word, spelling in words.items():
-        text = text.replace(f"`{word}`", spelling)
-    return text
-
-
 DECLARED = """\
 ; A panel: at which vector it begins, and how many it has. All of them are as wide as another, or one vector wider.
 define internal {i64, i64, i64} @panel_of(i64 %columns, i64 %number) alwaysinline {
