@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from tensorframe.codegen.llvm.spelled import spelled
 
 RUN = "run_scripts"
-# what a run is given: the word of memory that no thread has (see `claims`), then bases, of which the first is 0, and the
-# second memory for each thread
+# what a run is given: the word of memory that no thread has (see `claims`), and all bases but the first, which is 0;
+# the second is memory for each thread
 BASES = 8
 FIXED = (
     "starts",  # address of the number of each block's first call, and behind them how many calls there are
     "records",  # of calls: see `record_words`
-    "own_bytes",  # of each thread
+    "own_bytes",  # of memory for each thread
 )
 
 _TEXT = """\
@@ -104,7 +104,7 @@ do`NUMBER`:
 
 
 def record_words(slots: int) -> int:
-    """Return the words of a call: the number of its function, rows, so many slots, and the number of each one's base."""
+    """Return the words of a call: the number of its function, rows, so many slots, and the number of each base."""
     return 2 + 2 * slots
 
 

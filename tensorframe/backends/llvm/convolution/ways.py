@@ -1,0 +1,251 @@
+"""What blocks of vectors of channels do: pad the input, multiply windows with a turned kernel, turn the result back."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+from tensorframe.backends.llvm.convolution.padding import flat
+from tensorframe.backends.llvm.convolution.plan import BLOCK, Plan, batch_and_rows, boxes
+from tensorframe.backends.llvm.convolution.script import (
+    OPERANDS,
+    Recorder,
+    Script,
+    Shared,
+    stand_in,
+)
+from tensorframe.backends.llvm.indirect_product import (
+    Extents,
+    Matrices,
+    copy,
+    functions,
+    multiply,
+    offsets,
+    pairs,
+    transpose,
+)
+from tensorframe.backends.numpy.grid import Index
+from tensorframe.backends.numpy.padding import slices
+from tensorframe.backends.numpy.product import extents
+from tensorframe.codegen.llvm.indirect_product import TERMS
+from tensorframe.graph.shape import Shape
+from tensorframe.machine import spare_line
+
+Array = Any
+
+# Numbers of the operands of scripts.
+INPUT, KERNEL, SHARED, RESULT = range(OPERANDS, OPERANDS + 4)
+# Channels of a kernel that are turned in one call.
+_CHANNELS = 64
+# Windows up to which a block may have all of them, parts that the result's channels are cut into then, and the fewest
+# channels of a part.
+_FEW, _PARTS, _FEWEST = 1024, 8, 64
+
+
+class Recorded(NamedTuple):
+    """The blocks of a convolution, what makes them, and before them what all of these read: so many elements."""
+
+    blocks: list[Index]
+    before: Script
+    shared: int
+    each: Script
+
+
+class Turned:
+    """All blocks read the turned kernel: rows of it are channels and positions, columns channels of the result."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._shared = Shared(SHARED, plan.dtype)
+
+    def recorded(self, strides: Shape | None) -> Recorded:
+        """Return what makes a result of these strides, or each block in memory of its own."""
+        self._prepare()
+        blocks, recorder = self._cut(), Recorder(self._plan.dtype)
+        for index in blocks:
+            self._block(index, target_of(self._plan, index, strides), recorder)
+            recorder.end_block()
+        return Recorded(blocks, self._shared.script(), self._shared.count, recorder.script())
+
+    def _cut(self) -> list[Index]:
+        plan = self._plan
+        batch, _, first, *rest = plan.shape
+        outs = [slice(g * plan.channels, (g + 1) * plan.channels) for g in range(plan.groups)]
+        whole = [[slice(0, size)] for size in rest]
+        if plan.is_turned:
+            examples = ceil(batch / plan.enough)
+            return boxes(slices(batch, examples), outs, [slice(0, first)], *whole)
+        row = prod(rest) * (width_for(plan, plan.channels) + plan.channels)
+        row += plan.inner * plan.x[0, 0, 0].size * plan.geometry.stride[0]
+        rows = max(BLOCK // (row * plan.dtype.itemsize), 1)
+        return boxes(*batch_and_rows(plan, rows, outs), *whole)
+
+    def _prepare(self) -> None:
+        plan = self._plan
+        self._kernels = []
+        for group in range(plan.groups):
+            whole = matrix_for(plan, plan.inner, plan.channels, self._shared)
+            self._kernels.append(whole)
+            for part in slices(plan.inner, _CHANNELS):
+                rows = slice(part.start * prod(plan.kernel), part.stop * prod(plan.kernel))
+                turn(plan.upright[group][:, part], whole[rows], self._shared)
+                self._shared.end_block()
+
+    def _block(self, index: Index, target: Array, memory: Recorder) -> None:
+        plan = self._plan
+        batch, out, first, *rest = index
+        group = out.start // plan.channels
+        channels = slice(group * plan.inner, (group + 1) * plan.inner)
+        x = plan.padded(batch, channels, first, memory)
+        counts = extents((batch, first, *rest))
+        scratch = scratch_for(plan, counts, plan.channels, memory)
+        multiply_windows(plan, x, self._kernels[group], scratch, counts, memory)
+        turn_back(plan, scratch, target, memory)
+
+
+class InParts(Turned):
+    """Blocks turn the kernel of their channels, some terms at a time, and read the padded input of all windows."""
+
+    @staticmethod
+    def takes(plan: Plan) -> bool:
+        """Whether the kernel is large, and windows are few: by sizes alone."""
+        if plan.is_turned or plan.groups > 1:
+            return False
+        windows, kernel = plan.shape[0] * prod(plan.sizes), plan.weight.size
+        is_large = kernel * plan.dtype.itemsize > BLOCK and kernel > 2 * plan.x.size
+        return is_large and windows <= _FEW
+
+    def _cut(self) -> list[Index]:
+        plan, lanes = self._plan, functions(self._plan.dtype).lanes
+        batch, out, *sizes = plan.shape
+        some = max(ceil(out / _PARTS / lanes) * lanes, _FEWEST)
+        whole = [[slice(0, size)] for size in sizes]
+        return boxes([slice(0, batch)], slices(out, some), *whole)
+
+    def _prepare(self) -> None:
+        plan = self._plan
+        self._parts = slices(plan.inner, max(TERMS // prod(plan.kernel), 1))
+        self._inputs = []
+        for part in self._parts:
+            whole = slice(0, plan.shape[0]), part, slice(0, plan.sizes[0])
+            self._inputs.append(plan.padded(*whole, self._shared))
+            self._shared.end_block()
+
+    def _block(self, index: Index, target: Array, memory: Recorder) -> None:
+        plan, out = self._plan, index[1]
+        counts = (plan.shape[0], *plan.sizes)
+        scratch = scratch_for(plan, counts, out.stop - out.start, memory)
+        for part, x in zip(self._parts, self._inputs, strict=True):
+            kernel = matrix_for(plan, part.stop - part.start, out.stop - out.start, memory)
+            turn(plan.upright[0][out, part], kernel, memory)
+            multiply_windows(plan, x, kernel, scratch, counts, memory, resumed=part.start > 0)
+        turn_back(plan, scratch, target, memory)
+
+
+# --- what blocks are made of ---
+
+
+def block_in(plan: Plan, memory: Array, shape: Shape) -> Array:
+    """Return a block in memory that has room for it: a gradient by the kernel has channels outside."""
+    if not plan.is_turned:
+        return memory[: prod(shape)].reshape(shape)
+    batch, out, *sizes = shape
+    return memory[: prod(shape)].reshape((out, batch, *sizes)).swapaxes(0, 1)
+
+
+def target_of(plan: Plan, index: Index, strides: Shape | None) -> Array:
+    """Return where a block of a result of these strides lies, or one in memory of its own."""
+    if strides is not None:
+        return stand_in(RESULT, plan.shape, strides, plan.dtype)[index]
+    shape = extents(index)
+    return block_in(
+        plan, stand_in(RESULT, (prod(shape),), (plan.dtype.itemsize,), plan.dtype), shape
+    )
+
+
+def width_for(plan: Plan, channels: int) -> int:
+    """Return the elements of so many channels of the result in whole vectors."""
+    lanes = functions(plan.dtype).lanes
+    return ceil(channels / lanes) * lanes
+
+
+def scratch_for(plan: Plan, counts: Shape, channels: int, memory: Recorder) -> Array:
+    """Return memory for a product: so many windows along the batch and each axis, and channels."""
+    width = width_for(plan, channels)
+    return memory.take("result", prod(counts) * width).reshape((-1, width))
+
+
+def matrix_for(plan: Plan, inner: int, channels: int, memory: Recorder) -> Array:
+    """Return memory for the turned kernel of some channels of the input, and of the result."""
+    width = width_for(plan, channels)
+    across = width + spare_line(width, plan.dtype.itemsize)
+    terms = inner * prod(plan.kernel)
+    return memory.take("kernel", terms * across).reshape((terms, across))
+
+
+def turn(kernel: Array, target: Array, memory: Recorder) -> None:
+    """Write a kernel's channels and positions as rows of a matrix, whose columns are channels of the result."""
+    out, inner, *positions = kernel.shape
+    by_out, by_channel = kernel.strides[:2]
+    if not flat(kernel, 2):
+        apart = target.reshape((inner, *positions, target.shape[-1]))
+        copy(kernel.transpose((*range(1, kernel.ndim), 0)), apart[..., :out], memory.call)
+        return
+    count = prod(positions)
+    matrices = Matrices(out, count, by_out, target.strides[0])
+    if by_channel == count * kernel.itemsize:  # one matrix
+        matrices = matrices._replace(columns=count * inner)
+    else:
+        on = count * target.strides[0]
+        matrices = matrices._replace(times=inner, on=by_channel, target_on=on)
+    transpose(kernel, target, matrices, memory.call)
+
+
+def multiply_windows(
+    plan: Plan,
+    x: Array,
+    kernel: Array,
+    scratch: Array,
+    counts: Shape,
+    memory: Recorder,
+    *,
+    resumed: bool = False,
+) -> None:
+    """Multiply so many windows along the batch and each spatial axis, on some channels, with their turned kernel."""
+    by_batch, by_channel, *steps = x.strides
+    moved = [step * by for step, by in zip(steps, plan.geometry.stride, strict=True)]
+    rows = offsets(tuple(zip(counts, (by_batch, *moved), strict=True)))
+    inner = [step * apart for step, apart in zip(steps, plan.geometry.dilation, strict=True)]
+    left: Extents = ((x.shape[1], by_channel), *zip(plan.kernel, inner, strict=True))
+    first, right = _terms(plan, x.shape[1], kernel.strides[0])
+    multiply(
+        x,
+        kernel[first:],
+        scratch,
+        rows,
+        pairs(left, right),
+        scratch.shape[1] // functions(plan.dtype).lanes,
+        scratch.strides[0],
+        resumed=resumed,
+        call=memory.call,
+    )
+
+
+def _terms(plan: Plan, channels: int, across: int) -> tuple[int, Extents]:
+    """Return which row of a turned kernel is the first term, and where the others are from there."""
+    first, count = 0, 1
+    along: list[tuple[int, int]] = []
+    for size, is_around in zip(plan.kernel[::-1], plan.around[::-1], strict=True):
+        first += (size - 1) * count if is_around else 0
+        along.insert(0, (size, -count * across if is_around else count * across))
+        count *= size
+    return first, ((channels, count * across), *along)
+
+
+def turn_back(plan: Plan, scratch: Array, target: Array, memory: Recorder) -> None:
+    """Write a product, whose rows are windows, as images of channels."""
+    times = 1 if plan.is_turned else len(target)
+    own, pitch = len(scratch) // times, scratch.strides[0]
+    matrices = Matrices(own, target.shape[1], pitch, target.strides[1], times)
+    matrices = matrices._replace(on=own * pitch, target_on=target.strides[0])
+    transpose(scratch, target, matrices, memory.call)
