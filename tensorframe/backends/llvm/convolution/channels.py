@@ -15,14 +15,15 @@ from typing import Any
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.convolution.plan import Operands, Plan
-from tensorframe.backends.llvm.convolution.script import stand_in
 from tensorframe.backends.llvm.convolution.ways import (
-    INPUT,
-    KERNEL,
+    RESULT,
+    SHARED,
     InParts,
     Recorded,
     Turned,
     block_in,
+    given,
+    plan_of,
 )
 from tensorframe.backends.llvm.indirect_product import copy
 from tensorframe.backends.numpy.convolution import Store
@@ -52,7 +53,7 @@ class ByChannels:
         fits = in_memory is not None and in_memory.flags.c_contiguous
         result: Array = out if fits else self._empty(self.shape)
         recorded = _recorded(self._plan, result.strides)
-        operands = [*self._prepared(recorded), result]
+        operands = self._prepared(recorded) | {RESULT: result}
         recorded.each.run(operands, long=self._plan.is_long(len(self.blocks)))
         if out is not None and result is not out:
             copy(result, out)
@@ -70,16 +71,16 @@ class ByChannels:
             (block,) = host_pool.scratch(most, [self.dtype])
             with config.override(threads=1):  # the others have blocks of their own
                 for number in mine:
-                    script.run_block(number, [*prepared, block], memory)
+                    script.run_block(number, prepared | {RESULT: block}, memory)
                     index = self.blocks[number]
                     store(index, block_in(self._plan, block, extents(index)))
 
         share_out(range(len(self.blocks)), work, long=self._plan.is_long(len(self.blocks)))
 
-    def _prepared(self, recorded: Recorded) -> list[Array]:
+    def _prepared(self, recorded: Recorded) -> dict[int, Array]:
         """Make what all blocks read; return the operands but for the result."""
         (shared,) = host_pool.scratch(recorded.shared, [self.dtype])
-        operands = [*self._plan.given, shared]
+        operands = given(self._plan) | {SHARED: shared}
         recorded.before.run(operands)
         return operands
 
@@ -98,8 +99,6 @@ def _recorded(plan: Plan, strides: Shape | None) -> Recorded:
 
 @lru_cache(maxsize=128)
 def _record(operands: Operands, strides: Shape | None) -> Recorded:
-    x = stand_in(INPUT, operands.shape, operands.strides, operands.dtype)
-    weight = stand_in(KERNEL, operands.kernel, operands.kernel_strides, operands.dtype)
-    plan = Plan(x, weight, operands.geometry, operands.groups)
+    plan = plan_of(operands)
     way = InParts(plan) if InParts.takes(plan) else Turned(plan)
     return way.recorded(strides)

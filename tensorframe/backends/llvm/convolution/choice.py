@@ -14,6 +14,7 @@ from tensorframe.backends.llvm.convolution.points import (
     takes_points,
 )
 from tensorframe.backends.llvm.convolution.positions import ByPositions
+from tensorframe.backends.llvm.convolution.sums import InSums
 from tensorframe.backends.llvm.indirect_product import functions
 from tensorframe.backends.llvm.products.packed import packed_or_blas
 from tensorframe.backends.numpy.convolution import Undilated, undilated
@@ -42,6 +43,8 @@ def compiled(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undila
     fills = plan.channels >= functions(plan.dtype).lanes // 2
     if not fills:
         return ByDots(plan) if plan.is_turned else ByPositions(plan)
+    if InSums.takes(plan):
+        return InSums(plan)
     always = plan.is_turned or max(geometry.stride) > 1
     if always or plan.channels_cost() < plan.positions_cost():
         return ByChannels(plan)

@@ -7,7 +7,7 @@ A run gives the bases anew, and threads make the calls of block after block with
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -132,8 +132,8 @@ class Script:
         self._blocks, self._own_bytes = len(starts) - 1, own_bytes
         self._fixed = _FIXED.pack(address(starts), address(records), own_bytes)
 
-    def run(self, operands: Sequence[Array], *, long: bool = False) -> None:
-        """Make all blocks, in several threads; operands are in the order of their numbers.
+    def run(self, operands: Mapping[int, Array], *, long: bool = False) -> None:
+        """Make all blocks, in several threads, with operands by their numbers.
 
         Where blocks are `long`, an interrupt does not wait for those at hand.
         """
@@ -142,7 +142,7 @@ class Script:
         elif self._blocks:
             self._run(operands)
 
-    def _run_interruptibly(self, operands: Sequence[Array]) -> None:
+    def _run_interruptibly(self, operands: Mapping[int, Array]) -> None:
         def work(mine: Iterator[int]) -> None:
             memory = self.memory()
             for number in mine:
@@ -150,7 +150,7 @@ class Script:
 
         share_out(range(self._blocks), work, long=True)
 
-    def _run(self, operands: Sequence[Array]) -> None:
+    def _run(self, operands: Mapping[int, Array]) -> None:
         memory, free = borrow(0, self._own_bytes, self._blocks)
         slots = self._slots(memory, free, operands)
         run_ranges(functions(self._dtype).scripts, self._blocks, 1, slots, self._fixed)
@@ -161,13 +161,16 @@ class Script:
         (memory,) = host_pool.scratch(HOST.line + self._own_bytes, [_BYTES])
         return memory
 
-    def run_block(self, number: int, operands: Sequence[Array], memory: Array) -> None:
+    def run_block(self, number: int, operands: Mapping[int, Array], memory: Array) -> None:
         """Make one block in this thread."""
         slots = self._slots(memory, 1, operands)
         functions(self._dtype).scripts.call(number, number + 1, slots, self._fixed)
 
-    def _slots(self, memory: Array, free: int, operands: Sequence[Array]) -> bytes:
+    def _slots(self, memory: Array, free: int, operands: Mapping[int, Array]) -> bytes:
         memory[: _WORD.itemsize].view(_WORD)[0] = free
-        word = address(memory)
-        others = [address(array) for array in operands]
-        return _VARYING.pack(word, word + HOST.line, *others, *[0] * (BASES - 2 - len(others)))
+        slots = [0] * BASES
+        slots[0] = address(memory)
+        slots[OWN] = slots[0] + HOST.line
+        for number, array in operands.items():
+            slots[number] = address(array)
+        return _VARYING.pack(*slots)

@@ -6,7 +6,7 @@ from math import ceil, prod
 from typing import Any, NamedTuple
 
 from tensorframe.backends.llvm.convolution.padding import flat
-from tensorframe.backends.llvm.convolution.plan import BLOCK, Plan, batch_and_rows, boxes
+from tensorframe.backends.llvm.convolution.plan import BLOCK, Operands, Plan, batch_and_rows, boxes
 from tensorframe.backends.llvm.convolution.script import (
     OPERANDS,
     Recorder,
@@ -40,6 +40,19 @@ _CHANNELS = 64
 # Windows up to which a block may have all of them, parts that the result's channels are cut into then, and the fewest
 # channels of a part.
 _FEW, _PARTS, _FEWEST = 1024, 8, 64
+
+
+def plan_of(operands: Operands) -> Plan:
+    """Return the plan of convolutions with such operands, which lie nowhere."""
+    x = stand_in(INPUT, operands.shape, operands.strides, operands.dtype)
+    weight = stand_in(KERNEL, operands.kernel, operands.kernel_strides, operands.dtype)
+    return Plan(x, weight, operands.geometry, operands.groups)
+
+
+def given(plan: Plan) -> dict[int, Array]:
+    """Return the operands that a convolution is given, by their numbers."""
+    x, weight = plan.given
+    return {INPUT: x, KERNEL: weight}
 
 
 class Recorded(NamedTuple):

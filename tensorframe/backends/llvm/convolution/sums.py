@@ -1,0 +1,110 @@
+"""Gradients by small kernels: sums of a few parts, each over some images.
+
+What is summed has many times as many terms as the result has elements. A part reads the cotangent once, turned some
+terms at a time in the second-level cache; threads have parts of their own, and these are added up in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import ceil, prod
+from typing import Any
+
+from tensorframe.backends import host_pool
+from tensorframe.backends.llvm.convolution.plan import Operands, Plan
+from tensorframe.backends.llvm.convolution.script import Recorder, Script, stand_in
+from tensorframe.backends.llvm.convolution.ways import (
+    RESULT,
+    given,
+    matrix_for,
+    multiply_windows,
+    plan_of,
+    scratch_for,
+    turn,
+    turn_back,
+)
+from tensorframe.backends.numpy.convolution import Store
+from tensorframe.backends.numpy.grid import Index
+from tensorframe.backends.numpy.padding import slices
+from tensorframe.backends.numpy.points import copied
+
+Array = Any
+
+# Sums that a gradient is made of: the same on any number of threads.
+_SUMS = 8
+# Terms that are turned at a time, and elements of all sums at most.
+_TERMS, _MOST = 512, 1 << 19
+
+
+class InSums:
+    """A convolution whose windows are as large as images, with few results."""
+
+    in_parts = False
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.shape, self.dtype = plan.shape, plan.dtype
+        self.blocks: list[Index] = [tuple([slice(0, size) for size in self.shape])]
+
+    @staticmethod
+    def takes(plan: Plan) -> bool:
+        """Whether the sums are small beside what is summed: by sizes alone."""
+        if not plan.is_turned or plan.groups > 1 or plan.enough == 1:
+            return False
+        sums = _SUMS * prod(plan.shape)
+        return sums <= _MOST and 2 * sums <= plan.weight.size
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the result, in `out` if it is given."""
+        batch, channels, *sizes = self.shape
+        script, count = _recorded(self._plan.operands)
+        sums = host_pool.empty((count, channels, batch, *sizes), self.dtype)
+        operands = given(self._plan) | {RESULT: sums}
+        script.run(operands, long=self._plan.is_long(count))
+        return copied(sums.sum(axis=0).swapaxes(0, 1), out)
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of the one block."""
+        store(self.blocks[0], self.array())
+
+
+@lru_cache(maxsize=128)
+def _recorded(operands: Operands) -> tuple[Script, int]:
+    """Return what makes the sums, and how many there are."""
+    plan = plan_of(operands)
+    parts, recorder = list(_parts(plan)), Recorder(plan.dtype)
+    batch, channels, *sizes = plan.shape
+    count, counts = min(_SUMS, len(parts)), (batch, *sizes)
+    memory = stand_in(RESULT, (count * prod(plan.shape),), (plan.dtype.itemsize,), plan.dtype)
+    sums = memory.reshape((count, channels, batch, *sizes)).swapaxes(1, 2)
+    for number in range(count):
+        scratch = scratch_for(plan, counts, channels, recorder)
+        for place, part in enumerate(parts[number::count]):
+            whole = slice(0, batch), slice(0, part.inner), slice(0, part.sizes[0])
+            x = part.padded(*whole, recorder)
+            kernel = matrix_for(part, part.inner, channels, recorder)
+            turn(part.upright[0], kernel, recorder)
+            multiply_windows(part, x, kernel, scratch, counts, recorder, resumed=place > 0)
+        turn_back(plan, scratch, sums[number], recorder)
+        recorder.end_block()
+    return recorder.script(), count
+
+
+def _parts(plan: Plan) -> Iterator[Plan]:
+    """Yield convolutions by some images, or rows of an image, whose sum is the whole."""
+    x, weight = plan.given
+    geometry, (first, *rest) = plan.operands.geometry, plan.kernel
+    rows = min(max(_TERMS // prod(rest), 1), first)
+    images = max(_TERMS // (prod(rest) * rows), 1) if rows == first else 1
+    # every sum has some
+    images = min(images, max(plan.inner * ceil(first / rows) // _SUMS, 1))
+    apart = geometry.dilation[0]
+    for some in slices(plan.inner, images):
+        for part in slices(first, rows):
+            before = geometry.before[0] - part.start * apart
+            after = geometry.after[0] - (first - part.stop) * apart
+            own = geometry._replace(
+                before=(before, *geometry.before[1:]), after=(after, *geometry.after[1:])
+            )
+            yield Plan(x[:, some], weight[:, some, part], own, 1)
