@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.llvm.convolution.choice import compiled
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
+from tensorframe.ops.convolution import Geometry
 from tests.nn.convolution_cases import HOSTS, expected, numbers
 
 SHAPES = {  # each way that there is, in several blocks
@@ -21,6 +24,9 @@ SHAPES = {  # each way that there is, in several blocks
     ),
     "vectors of positions": ((3, 8, 40, 41), (5, 8, 3, 3), {"padding": (2, 1)}),
     "a large kernel": ((1, 256, 6, 6), (256, 256, 3, 3), {"padding": 1}),
+    "a large kernel without padding": ((2, 300, 8, 7), (270, 300, 2, 2), {"stride": (2, 1)}),
+    "sums of rows of images": ((3, 17, 40, 33), (9, 17, 3, 3), {"padding": (2, 1)}),
+    "sums of images in strides": ((40, 2, 25, 18), (24, 2, 3, 2), {"stride": (2, 3), "padding": 1}),
     "by channel": ((2, 64, 30, 30), (64, 1, 3, 3), {"padding": 1, "groups": 64}),
     "by channel in strides": (
         (2, 24, 31, 50),
@@ -53,9 +59,24 @@ def test_every_way_gives_values_and_gradients_of_the_definition(name, dtype):
         assert abs(ours - theirs) < 10 * close * size
 
 
-@pytest.mark.parametrize("size", [1, 3])
-def test_bits_do_not_depend_on_the_number_of_threads(size):
-    x, w = numbers(11, 32, 20, 21), numbers(24, 32, size, size, seed=1)
+def test_series_of_many_channels():
+    x, w = numbers(2, 48, 301), numbers(64, 48, 5, seed=1)
+    found = F.conv1d(tfr.asarray(x), tfr.asarray(w), padding=3).numpy()
+    np.testing.assert_allclose(found, expected(x, w, padding=3), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "weights"),
+    [
+        ((11, 32, 20, 21), (24, 32, 1, 1)),
+        ((11, 32, 20, 21), (24, 32, 3, 3)),
+        ((64, 3, 20, 21), (24, 3, 3, 3)),
+        ((2, 256, 7, 7), (256, 256, 3, 3)),
+    ],
+)
+def test_bits_do_not_depend_on_the_number_of_threads(shape, weights):
+    x, w = numbers(*shape), numbers(*weights, seed=1)
+    size = weights[-1]
     results = []
     for threads in (1, 2, 3):
         with tfr.config.override(threads=threads):
@@ -125,3 +146,50 @@ def test_steps_of_an_optimiser_are_done_to_blocks_of_the_weights_gradient(device
     np.testing.assert_allclose(
         found, w.numpy() - 0.1 * tfr.grad(loss)(w).numpy(), rtol=1e-5, atol=1e-5
     )
+
+
+def test_what_is_recorded_of_one_convolution_serves_others_of_its_sizes():
+    """Other operands, operands that are one array, and other memory of the result."""
+    images = [numbers(16, 16, 9, 9, seed=seed) for seed in range(3)]
+    kernels = [numbers(16, 16, 9, 9, seed=seed) for seed in range(3, 6)]
+    for x, w in (*zip(images, kernels, strict=True), (images[0], images[0])):
+        found = F.conv2d(tfr.asarray(x), tfr.asarray(w), padding=1).numpy()
+        np.testing.assert_allclose(found, expected(x, w, padding=1), rtol=1e-3, atol=1e-3)
+
+
+def calls_of(function):
+    """How many calls of Python's and of compiled functions a function takes."""
+    count = 0
+
+    def counting(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counting)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("way", ["forward", "by the input", "by the kernel"])
+def test_python_is_called_as_often_for_many_blocks_as_for_few(way):
+    def each(batch):
+        x = numbers(batch, 32, 40, 40), numbers(32, 32, 3, 3), numbers(batch, 32, 38, 38)
+        ones = (1, 1)
+        plain = Geometry(ones, (0, 0), (0, 0), ones, ones)
+        around = Geometry(ones, (2, 2), (2, 2), ones, ones)
+        operands = {
+            "forward": (x[0], x[1], plain),
+            "by the input": (x[2], x[1].swapaxes(0, 1)[:, :, ::-1, ::-1], around),
+            "by the kernel": (x[0].swapaxes(0, 1), x[2].swapaxes(0, 1), plain),
+        }[way]
+        made = lambda: compiled(*operands, 1).array()  # noqa: E731
+        made()
+        return calls_of(made)
+
+    with tfr.config.override(threads=1):
+        few, many = each(2), each(40)
+    # what looks out for interrupts makes some calls for every sixteen blocks
+    assert many < few + 60 < 250, (few, many)

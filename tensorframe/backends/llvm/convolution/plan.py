@@ -22,7 +22,7 @@ BLOCK = 1 << 20
 ENOUGH, _WORTH_SHARING = 4, 1 << 22
 # What elements cost, in products that a processor makes meanwhile: to turn a kernel whose positions lie in rows, or
 # another one, or a result, and to copy a result.
-_TURN_ROWS, _TURN, _TURN_BACK, _COPY = 20, 100, 50, 50
+_TURN_ROWS, _TURN, _TURN_BACK, _COPY = 20, 100, 20, 40
 
 
 class Operands(NamedTuple):

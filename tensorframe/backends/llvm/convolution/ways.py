@@ -89,7 +89,7 @@ class Turned:
             examples = ceil(batch / plan.enough)
             return boxes(slices(batch, examples), outs, [slice(0, first)], *whole)
         row = prod(rest) * (width_for(plan, plan.channels) + plan.channels)
-        row += plan.inner * plan.x[0, 0, 0].size * plan.geometry.stride[0]
+        row += plan.inner * prod(plan.x.shape[3:]) * plan.geometry.stride[0]
         rows = max(BLOCK // (row * plan.dtype.itemsize), 1)
         return boxes(*batch_and_rows(plan, rows, outs), *whole)
 
