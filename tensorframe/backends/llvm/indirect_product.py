@@ -180,8 +180,8 @@ def copy(source: Array, target: Array, call: Call = at_once) -> None:
     if 0 in shape:
         return
     if len(shape) > 4:
-        for one, other in zip(source, target, strict=True):
-            copy(one, other, call)
+        for part, place in zip(source, target, strict=True):
+            copy(part, place, call)
         return
     call(COPY, shape[0], (source, target), (*shape[1:], *down, *across))
 
