@@ -94,8 +94,11 @@ class BoundVectors(WideLoops):
         return loop.width if loop.over is ir.ParallelAxis.GRID else self._most(run.buffer, loop)
 
     def _is_known(self, run: Run, loop: ir.Loop) -> bool:
-        """Whether a launch tells by its words if a run's vectors begin at multiples of their size."""
-        return all(
+        """Whether a launch tells by its words if a run's vectors begin at multiples of their size.
+
+        Pairs are vectors themselves.
+        """
+        return run.buffer.dtype != ir.PAIR and all(
             number.name in self._word_of
             if isinstance(number, ir.Argument)
             else isinstance(number, ir.Literal)

@@ -124,6 +124,17 @@ _CALLS = {
 }
 
 
+# Two floats, which are called as the machine ops that take a pair apart.
+_PAIR = "two_floats"
+_PAIRS = """\
+typedef struct { float high, low; } two_floats;
+HELPER two_floats two_floats_of(float high, float low) {
+    two_floats pair;
+    pair.high = high;
+    pair.low = low;
+    return pair;
+}
+"""
 _WORD = re.compile(r"[a-z_]\w*")
 # Bytes at a multiple of which memory of a launch begins for each array.
 _ALIGNED = 16
@@ -188,7 +199,7 @@ class _Printer(PointerVectors):
 
     def _helpers(self, text: str) -> list[str]:
         """Return the functions that a text needs, those that they need before them."""
-        known = {**self._dialect.helpers, **self._own}
+        known = {_PAIR: _PAIRS, **self._dialect.helpers, **self._own}
         helpers: dict[str, None] = {}
 
         begun: set[str] = set()  # one that is spelled in two ways has its own name in it
@@ -218,10 +229,12 @@ class _Printer(PointerVectors):
 
     def type(self, dtype: DType) -> str:
         """Return the type that values are held in."""
-        return self._dialect.types[wide_of(dtype).name]
+        return _PAIR if dtype == ir.PAIR else self._dialect.types[wide_of(dtype).name]
 
     def _stored(self, dtype: DType) -> str:
         """Return the type of an element in memory; narrow dtypes are their bits."""
+        if dtype == ir.PAIR:
+            return _PAIR
         stored = self._dialect.stored.get(dtype.name)
         return stored or self._dialect.types[f"uint{8 * dtype.itemsize}"]
 
@@ -420,6 +433,10 @@ class _Printer(PointerVectors):
             return self._cast(expr, operands[0])
         if op == "bitcast":
             return f"as_{dtype.name}({operands[0]})"
+        if op == "pair":
+            return self.paired.format(*operands)
+        if op in self.parts:
+            return f"{operands[0]}.{op}"
         if op in FUNCTIONS:
             return f"{self._function(FUNCTIONS[op], dtype)}({', '.join(operands)})"
         # of the prelude, which has one for each dtype

@@ -31,6 +31,9 @@ class Join(NamedTuple):
 class Joining(Braces):
     """Prints `Combine`."""
 
+    # how two floats become a pair, and what each of them is called in it
+    paired: ClassVar[str] = "two_floats_of({}, {})"
+    parts: ClassVar[tuple[str, str]] = ("high", "low")
     # counts what a thread joins
     counting: ClassVar[str] = "for (unsigned int {name} = {first}u; {name} < {stop}; ++{name}) {{"
 
@@ -70,12 +73,18 @@ class Joining(Braces):
         place = f"slot * {whole}u" if whole > 1 else "slot"
         return [
             f"{own} = {join.name};",
-            f"{join.name} = {self.shuffled(own, '0u', width)};",
+            f"{join.name} = {self._shuffled(join, own, '0u', width)};",
             self.counting.format(name="slot", first=1, stop=f"{size}u"),
-            f"    {join.other} = {self.shuffled(own, place, width)};",
+            f"    {join.other} = {self._shuffled(join, own, place, width)};",
             *indented(join.lines),
             "}",
         ]
+
+    def _shuffled(self, join: Join, own: str, lane: str, width: int) -> str:
+        if join.dtype != ir.PAIR:
+            return self.shuffled(own, lane, width)
+        parts = [self.shuffled(f"{own}.{part}", lane, width) for part in self.parts]
+        return self.paired.format(*parts)
 
     def _in_memory(self, join: Join, whole: int, sizes: list[int]) -> list[str]:
         """Return the lines that join values, each of which `whole` threads have, by levels of these sizes."""

@@ -28,6 +28,7 @@ fn {name}(
     @builtin(local_invocation_index) lane: u32,{more}
 ) {{
 """
+_SHUFFLED = frozenset({"f32", "i32", "u32", "vec2<f32>"})
 # the number of a thread in its subgroup
 _SUBGROUP = "\n    @builtin(subgroup_invocation_id) subgroup_lane: u32,"
 # Texts that are remembered: of kernels that are built for one layout of operands after the other.
@@ -73,6 +74,8 @@ def print_kernel(
 class _Printer(BoundVectors, WgslExpressions):
     lane = "lane"
     barrier = "workgroupBarrier();"
+    paired = "vec2<f32>({}, {})"
+    parts = ("x", "y")
     counting = "for (var {name} = {first}u; {name} < {stop}; {name}++) {{"
 
     def __init__(self, kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool, vectors: bool) -> None:
@@ -157,8 +160,8 @@ class _Printer(BoundVectors, WgslExpressions):
         return TYPES[dtype.name]
 
     def subgroup(self, dtype: DType) -> int:
-        """Return how many neighbouring threads read each other's values, which have to be words."""
-        return self._dialect.subgroup if TYPES[dtype.name] in ("f32", "i32", "u32") else 0
+        """Return how many neighbouring threads read each other's values, which have to be words, or pairs of them."""
+        return self._dialect.subgroup if TYPES[dtype.name] in _SHUFFLED else 0
 
     def shuffled(self, name: str, lane: str, width: int) -> str:
         """Return a value of a neighbour."""

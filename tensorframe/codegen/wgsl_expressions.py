@@ -10,7 +10,7 @@ from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.words import origin
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float16, float64, wide_of
-from tensorframe.kernel.ir import Apply, Buffer, Expr, Literal, Load, Role
+from tensorframe.kernel.ir import PAIR, Apply, Buffer, Expr, Literal, Load, Role
 from tensorframe.ops.printed import FUNCTIONS, Printed
 
 TYPES = {
@@ -25,6 +25,7 @@ TYPES = {
     "uint64": "u64",
     "float32": "f32",
     "float64": "f64",
+    PAIR.name: "vec2<f32>",
 }
 TYPES |= {dtype.name: TYPES[wide_of(dtype).name] for dtype in NARROW}
 SUFFIXES = {"i32": "i", "u32": "u", "i64": "li", "u64": "lu", "f32": "f", "f64": "lf"}
@@ -41,6 +42,7 @@ _WRAPS = {"add": "+", "subtract": "-", "multiply": "*"}
 _ACCUMULATING = {"accumulate_add": "+", "accumulate_multiply": "*"}
 _SHIFTS = {"bitwise_left_shift": "<<", "bitwise_right_shift": ">>"}
 _DIVIDES = {"floor_divide": "/", "remainder": "%"}
+_COMPONENTS = {"high": "x", "low": "y"}
 _ROUNDS = ("floor", "ceil", "trunc", "round")
 # rounds that are wrong in drivers
 _OWN_ROUNDS = (("trunc", "f64"), ("round", "f64"))
@@ -128,6 +130,10 @@ class WgslExpressions(Expressions):
             return self._cast(source, dtype, operands[0])
         if op == "bitcast":
             return f"bitcast<{TYPES[dtype.name]}>({operands[0]})"
+        if op == "pair":
+            return f"vec2<f32>({', '.join(operands)})"
+        if op in _COMPONENTS:
+            return f"{operands[0]}.{_COMPONENTS[op]}"
         if op == "negative":
             return self._negative(dtype, operands[0])
         if op == "bitwise_invert":

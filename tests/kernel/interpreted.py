@@ -11,6 +11,7 @@ from tensorframe.backends.llvm import program
 from tensorframe.kernel.groups import choices, order
 from tensorframe.kernel.groups import forms as groups
 from tensorframe.kernel.groups import tiles as group_tiles
+from tensorframe.kernel.ir import PAIR
 from tensorframe.kernel.ir import order as axes
 from tensorframe.kernel.ir.interpret import run, run_groups
 from tensorframe.kernel.nest import nest
@@ -155,7 +156,10 @@ def numbers_of(launch, kernel):
 
 
 def _run_kernel(launch, kernel, operands):
-    memory = {source: Memory(operands[source.name]) for source in (*kernel.inputs, *kernel.outputs)}
+    memory = {
+        source: operands[source.name] if source.dtype == PAIR else Memory(operands[source.name])
+        for source in (*kernel.inputs, *kernel.outputs)
+    }
     arguments = numbers_of(launch, kernel)
     arguments |= {one: operands[f"x{one.name[1:]}"] for one in kernel.scalars}
     if kernel.lanes:

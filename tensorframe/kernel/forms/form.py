@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from math import prod
 
 from tensorframe.dtypes import DType, float32, wide_of
-from tensorframe.graph.op import Op
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.deviations import Deviation
@@ -46,6 +46,7 @@ class Form:
     # sum of the elements whose distances a sum of squares takes -> this one
     followed: dict[int, int] = field(default_factory=dict)
     prefix: str = "r"  # of its accumulators: forms of one kernel have their own
+    in_pairs: bool = False  # whether reductions are so long that float32 has to add them in pairs
 
     @property
     def region(self) -> Region:
@@ -84,7 +85,9 @@ class Form:
     def accumulation(self, value: int) -> Accumulation:
         """Return how a reduction of the region accumulates."""
         op = self.region.ops[value - len(self.region.inputs)]
-        how = accumulation(op.op, self.region.dtype_of(op.inputs[0]), self.body.widest)
+        dtype = self.region.dtype_of(op.inputs[0])
+        in_pairs = self.in_pairs or op.op.kind is Kind.SCAN  # each element of which is a sum
+        how = accumulation(op.op, dtype, self.body.widest, in_pairs=in_pairs)
         assert how is not None
         return how
 

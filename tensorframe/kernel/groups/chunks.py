@@ -32,6 +32,7 @@ from tensorframe.kernel.groups.team import (
 )
 from tensorframe.kernel.ir.formula import both, equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, larger, smaller
+from tensorframe.kernel.math.pairs import held_as, number_of
 from tensorframe.kernel.math.scalars import converted, element
 from tensorframe.ops.elementwise import EXP
 
@@ -115,7 +116,7 @@ def _pivots(
     pivots: dict[int, ir.Expr] = {}
     for value, distances in sums.items():
         if distances.squared:
-            mean = totals[distances.source].variable / count
+            mean = number_of(totals[distances.source].variable) / count
             pivots[value] = converted(mean, form.region.dtype_of(distances.centre))
         else:
             own = form.body.element(distances.centre)
@@ -158,7 +159,10 @@ def joined_chunks(
             parts = {
                 value: _corrected(form, sums[value], left, value, place, count) for value in totals
             }
-        work = Work([total.take(parts[value]) for value, total in totals.items()])
+        takes = [
+            total.take(held_as(parts[value], total.how.dtype)) for value, total in totals.items()
+        ]
+        work = Work(takes)
         statements += [*begun(totals), team.along(work), *map(combined, totals.values())]
         finish_pass(form, number)
     body.begin_pass()
@@ -181,11 +185,11 @@ def _corrected(
     count: ir.Expr,
 ) -> ir.Expr:
     """Return what a chunk contributes to the sum of a row, whose own centre is known by now."""
-    body, own = form.body, ir.load(left[value].total, place)
+    body, own = form.body, number_of(ir.load(left[value].total, place))
     centre = body.element(sum_.centre)
     if sum_.squared:
         pivot = ir.load(_there(left[value].pivot), place)
-        distances = ir.load(_there(left[value].distances), place)
+        distances = number_of(ir.load(_there(left[value].distances), place))
         return ChunkMoments(count, pivot, distances, own).squares_from(centre)
     away = _centre_of_chunk(form, sum_, ir.load(left[sum_.source].total, place)) - centre
     factor = element(EXP, (), (away,), away.dtype, double=body.widest == float64)

@@ -181,7 +181,8 @@ class _GroupBuilder:
     def _form(self, stages: Stages) -> Form:
         layout = self._layout
         body = Body(self._region, self._nest, layout.reads, layout.lines, self._target.widest)
-        return Form(body, stages, output_buffers(self._region, layout))
+        in_pairs = self._order().chunks > 1
+        return Form(body, stages, output_buffers(self._region, layout), in_pairs=in_pairs)
 
     def _order(self) -> Order:
         strip = inner_length(self._space.lengths)

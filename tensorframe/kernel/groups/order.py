@@ -32,6 +32,7 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, reductions_in
 from tensorframe.kernel.ir.loops import ZERO, larger, smaller
 from tensorframe.kernel.math.accumulate import Accumulation
+from tensorframe.kernel.math.pairs import held_as
 from tensorframe.kernel.math.scalars import converted
 
 # Elements of a run, and those of a chunk that a slot takes in.
@@ -160,8 +161,7 @@ def runs_of(form: Form, totals: Mapping[int, Total]) -> Runs:
     }
     runs = {value: _in_single(total) for value, total in short.items()}
     after = [
-        total.take(converted(runs[value].variable, total.how.dtype))
-        for value, total in short.items()
+        total.take(held_as(runs[value].variable, total.how.dtype)) for value, total in short.items()
     ]
     return Runs({**totals, **runs}, [run.begin() for run in runs.values()], after)
 

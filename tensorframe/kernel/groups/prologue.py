@@ -134,9 +134,10 @@ class _Building:
             if value in self._scalars
         }
         stages = stages_of(region, space, scratch=False)
-        form = Form(body, stages, dict(outputs), prefix=f"r{len(self._shared)}_")
         strip = inner_length(space.lengths)
-        return form, Order(layout.nest.row_length, self._target.lanes, strip)
+        order = Order(layout.nest.row_length, self._target.lanes, strip)
+        prefix, in_pairs = f"r{len(self._shared)}_", order.chunks > 1
+        return Form(body, stages, dict(outputs), prefix=prefix, in_pairs=in_pairs), order
 
     def _buffer(self, value: int) -> ir.Buffer:
         if value in self._shared:

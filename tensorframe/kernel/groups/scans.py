@@ -232,7 +232,7 @@ def scanned_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     for value, scan in scans.items():
         assert scan.before is not None
         value_before = where(
-            chunk > ZERO, ir.load(form.partials[value], earlier), scan.result.how.first
+            chunk > ZERO, ir.load(form.partials[value], earlier), scan.result.how.start()
         )
         begin.append(ir.Set(scan.before.variable, value_before))
     statements = (*begin, *_pass(form, 0, blocks, scans, {}))

@@ -16,9 +16,11 @@ from weakref import ref
 
 import numpy as np
 
-from tensorframe.dtypes import DType, bool_
+from tensorframe.dtypes import DType, bool_, complex64
 
 INDEX: DType = np.dtype(np.uint64)  # dtype of positions, sizes and strides
+# dtype of two floats beside each other, as a complex number has them: see `kernel/math/pairs.py`
+PAIR: DType = complex64
 
 
 class Role(Enum):

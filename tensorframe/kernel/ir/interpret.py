@@ -70,6 +70,13 @@ def _bytes(words: Array) -> Array:
     return (words >> np.arange(0, 32, 8, dtype=np.uint32)).astype(np.int8).astype(np.int32)
 
 
+def _pair(high: Array, low: Array) -> Array:
+    """Return two floats as a complex number, which arithmetic would not make of infinities."""
+    both = np.empty(np.broadcast_shapes(np.shape(high), np.shape(low)), ir.PAIR)
+    both.real, both.imag = high, low
+    return both[()]
+
+
 # the ops that dialects spell
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "add": np.add,
@@ -112,6 +119,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "bitwise_right_shift": np.right_shift,
     "where_rare": lambda condition, x, y: np.asarray(np.where(condition, x, y))[()],
     "where": lambda condition, x, y: np.asarray(np.where(condition, x, y))[()],
+    "pair": _pair,
+    "high": np.real,
+    "low": np.imag,
 }
 
 

@@ -1,7 +1,8 @@
 """Machine ops: what every dialect has to spell, on which dtypes, and what is easily got wrong about it.
 
 `interpret.FUNCTIONS` says what they mean in NumPy. Everything else that kernels compute is written in these, by the
-formulas of `kernel/math`.
+formulas of `kernel/math`. Dialects of devices without float64 spell `pair`, `high` and `low` besides: of two floats, a
+pair of them, and each of those (`kernel/math/pairs.py`).
 """
 
 from __future__ import annotations

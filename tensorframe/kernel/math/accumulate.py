@@ -1,7 +1,7 @@
 """Accumulation: how a reduction begins, takes in one element, joins two parts and ends, as its row says.
 
 Sums of floating-point numbers accumulate in float64: more accurate than adding in their own dtype. Their order is that
-of `kernel/ir/order.py`, which lets loops run on whole vectors.
+of `kernel/ir/order.py`, which lets loops run on whole vectors. Where there is no float64, they may in pairs of float32.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType, bool_, float64, wide_of
+from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType, bool_, float32, float64, wide_of
 from tensorframe.graph.op import Kind, Op
-from tensorframe.kernel.ir import Expr, apply, literal
+from tensorframe.kernel.ir import PAIR, Expr, apply, literal
+from tensorframe.kernel.math.pairs import added, held_as, number_of
 from tensorframe.kernel.math.scalars import converted, element, truth
 from tensorframe.ops.term import Term
 
@@ -35,13 +36,18 @@ class Accumulation(NamedTuple):
 
     def start(self) -> Expr:
         """Return the accumulator of no elements."""
+        if self.dtype == PAIR:
+            return held_as(literal(self.first, float32), PAIR)
         return literal(self.first, self.dtype)
 
 
-def accumulation(op: Op, dtype: DType, widest: DType = float64) -> Accumulation | None:
+def accumulation(
+    op: Op, dtype: DType, widest: DType = float64, *, in_pairs: bool = False
+) -> Accumulation | None:
     """Return how `op` accumulates elements of `dtype`, or None if kernels do not.
 
-    Sums of floating-point numbers have the `widest` dtype that there is.
+    Sums of floating-point numbers have the `widest` dtype that there is; with `in_pairs`, where that is float32, two of
+    them.
     """
     how = op.combination
     if how is None or dtype not in BOOL | INTEGER | FLOAT:
@@ -49,24 +55,32 @@ def accumulation(op: Op, dtype: DType, widest: DType = float64) -> Accumulation 
     held = how.join.result(dtype)
     held = widest if held in FLOAT and how.wide else wide_of(held)
     double = widest == float64
-    taken, finish = _formula(how.take, double=double), _formula(how.finish, double=double)
+    taken, finished = _formula(how.take, double=double), _formula(how.finish, double=double)
+    paired = in_pairs and held == float32 and how.join.name == "add"
 
     def take(x: Expr) -> Expr:
-        return taken(truth(x) if held == bool_ else converted(x, held))
+        element = taken(truth(x) if held == bool_ else converted(x, held))
+        return held_as(element, PAIR) if paired else element
+
+    def finish(x: Expr) -> Expr:
+        return finished(number_of(x))
 
     # each step of a scan has a result, and a scatter takes values in as they come: the order is given
     name = None if op.kind is not Kind.REDUCE else _ACCUMULATING.get(how.join.name)
 
     def join(x: Expr, y: Expr) -> Expr:  # short sums are joined in a dtype of their own
-        if name is not None:
+        if name is not None and x.dtype != PAIR:
             return apply(name, x, y, dtype=x.dtype)
         return then(x, y)
 
     def then(x: Expr, y: Expr) -> Expr:
+        if x.dtype == PAIR:
+            return added(x, y)
         return element(how.join, (), (x, y), x.dtype, double=double)
 
     ordered = held in FLOAT and name is not None
-    return Accumulation(held, how.first(held), take, join, finish, then, ordered)
+    accumulated = PAIR if paired else held
+    return Accumulation(accumulated, how.first(held), take, join, finish, then, ordered)
 
 
 def is_ordered(op: Op, dtype: DType) -> bool:

@@ -128,7 +128,7 @@ def build_combined(replacing: Replacing, op: Op, target: Target) -> Built:
     The thread of an element's first value takes in all of them. Where these may be many, threads take in pieces of the
     sorted values before, so that no thread has more than a few hundred, and as many pieces.
     """
-    how = accumulation(op, replacing.dtype, target.widest)
+    how = accumulation(op, replacing.dtype, target.widest, in_pairs=True)
     assert how is not None
     here = _Here(replacing)
     if here.count < 2 * _PIECE or here.rows > _FEW_ROWS:
