@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tensorframe.ops.raw_kernels import RawCall
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+# what `launch` is given
+Launched = tuple[Any, int, Sequence[Any], np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,15 @@ class Queue(ABC):
         self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
     ) -> None:
         """Run a kernel on so many work-groups, with its inputs' and outputs' buffers and the words of its numbers."""
+
+    def bound(self, launches: Sequence[Launched]) -> Callable[[], None]:
+        """Return what runs launches one after the other, again and again, on buffers and numbers that stay as they are."""
+
+        def run() -> None:
+            for built, groups, buffers, words in launches:
+                self.launch(built, groups, buffers, words)
+
+        return run
 
     def print_raw(self, call: RawCall) -> RawText:
         """Return the text of a user's kernel; only where `Capabilities.language` says that the device has one."""

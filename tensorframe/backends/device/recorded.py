@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,12 +37,14 @@ class Recording:
     def __init__(self, queue: Queue, pool: Pool, run: Callable[[], Sequence[Any]]) -> None:
         """Run what is to be recorded. The memory that it takes stays its own."""
         self._queue, self._pool = queue, pool
-        with queue.lock, pool.noting() as self._blocks, _noted(queue) as calls:
-            self.outputs = run()
-        self._calls = [call for call in calls if call.name != _READING]
-        self._marks = [call.given for call in calls if call.name == _READING]
-        # what is read in the middle may decide about what follows
-        self.is_complete = not any(call.name == _READING for call in calls[: len(self._calls)])
+        with queue.lock:
+            with pool.noting() as self._blocks, _noted(queue) as calls:
+                self.outputs = run()
+            self._marks = [call.given for call in calls if call.name == _READING]
+            changing = [call for call in calls if call.name != _READING]
+            # what is read in the middle may decide about what follows
+            self.is_complete = not any(call.name == _READING for call in calls[: len(changing)])
+            self._again = _bound(queue, changing) if self.is_complete else []
 
     @property
     def is_usable(self) -> bool:
@@ -52,8 +57,8 @@ class Recording:
         with queue.lock:
             for source, target in before:
                 fill(queue, source, target)
-            for name, given in self._calls:
-                getattr(queue, name)(*given)
+            for again in self._again:
+                again()
             return not any(queue.read(*given).any() for given in self._marks)
 
     def copied(self, array: DeviceArray) -> DeviceArray:
@@ -65,6 +70,7 @@ class Recording:
 
     def release(self) -> None:
         """Free the memory."""
+        self._again.clear()
         self._blocks.clear()
 
 
@@ -95,6 +101,18 @@ def _noted(queue: Queue) -> Iterator[list[Call]]:
                 delattr(queue, name)
             else:
                 setattr(queue, name, method)
+
+
+def _bound(queue: Queue, calls: Sequence[Call]) -> list[Callable[[], Any]]:
+    """Return what gives the queue these calls again; launches that follow each other are bound together."""
+    again: list[Callable[[], Any]] = []
+    for name, some in groupby(calls, attrgetter("name")):
+        given = [call.given for call in some]
+        if name == "launch":
+            again.append(queue.bound(given))
+        else:
+            again += [partial(getattr(queue, name), *each) for each in given]
+    return again
 
 
 def can_be_copied(value: Any) -> bool:
