@@ -189,7 +189,7 @@ class Queue(ABC):
         """Run a kernel on so many work-groups, with its inputs' and outputs' buffers and the words of its numbers."""
 
     def bound(self, launches: Sequence[Launched]) -> Callable[[], None]:
-        """Return what runs launches one after the other, again and again, on buffers and numbers that stay as they are."""
+        """Return what runs launches again and again, one after the other; buffers and numbers stay as they are."""
 
         def run() -> None:
             for built, groups, buffers, words in launches:
