@@ -63,8 +63,8 @@ def test_pieces_are_nowhere_to_be_seen(op, dtype, shape, monkeypatch):
     wide = np.complex128 if dtype == "complex64" else np.float64
     for axis in range(x.ndim):
         exact = ufunc.accumulate(x, axis=axis, dtype=wide).astype(dtype)
-        for piece in (scans._PIECE, 1 << 10):
-            monkeypatch.setattr(scans, "_PIECE", piece)
+        for piece in (scans.PIECE, 1 << 10):
+            monkeypatch.setattr(scans, "PIECE", piece)
             found = implementation[op](x, axis)
             assert found.tobytes() == exact.tobytes()
             turned = implementation[op](x.T, x.ndim - 1 - axis)

@@ -49,6 +49,10 @@ CASES = {
     "standardise": lambda x, **_: (x - tfr.mean(x, axis=0)) / tfr.std(x, axis=0),
     "softmax": lambda x, **_: tfr.softmax(x, axis=1),
     "argmax": lambda x, **_: tfr.argmax(x, axis=1),
+    "argmax of columns": lambda x, **_: tfr.argmax(x, axis=0),
+    "argmax of a broadcast view": lambda d, **_: tfr.argmax(
+        tfr.broadcast_to(d, (2, *d.shape)), axis=0
+    ),
     "scan": lambda x, **_: tfr.cumulative_sum(x, axis=1),
     "a vector beside its sum": lambda w, **_: w + tfr.sum(w) * 1e-6,
     "a vector beside its scan": lambda w, **_: tfr.flip(w) * 2 + tfr.cumulative_sum(w),

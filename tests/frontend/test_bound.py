@@ -28,6 +28,8 @@ FEW = [
     "a large intermediate",
     "a vector beside its sum",
     "a vector beside its scan",
+    "argmax of columns",
+    "argmax of a broadcast view",
     "sines of what is sorted",
     "sort descending",
     "argsort",

@@ -16,7 +16,7 @@ from time import monotonic
 
 import tensorframe
 from tests.streaming import programs
-from tests.streaming.programs import OBJECTS, Outcome, run
+from tests.streaming.programs import BESIDE, OBJECTS, Outcome, run
 
 
 def state():
@@ -65,10 +65,14 @@ def report(outcomes):
     """Print how programs went, and return how many failed."""
     for reason, count in Counter(one.refused or "streamed" for one in outcomes).most_common():
         print(f"{count:6} {reason}")
-    shares = [one.projected / one.measured for one in outcomes if one.measured > 8 * OBJECTS]
-    if shares:
-        least, most = min(shares), max(shares)
-        print(f"projected over measured: {least:.2f} to {most:.2f}, {len(shares)} programs")
+    large = [one for one in outcomes if one.measured > OBJECTS]
+    if large:
+        least = min((one.projected + BESIDE) / one.measured for one in large)
+        most = max(one.projected / one.measured for one in large)
+        print(
+            f"of {len(large)} programs above 1 MiB: projected over measured {most:.2f} at most, and "
+            f"{least:.2f} at least with {BESIDE >> 10} KiB of Python's and NumPy's own"
+        )
     failed = [outcome.seed for outcome in outcomes if has_failed(outcome)]
     print(f"{len(failed)} failed", *failed)
     return len(failed)

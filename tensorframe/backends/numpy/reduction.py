@@ -12,6 +12,7 @@ import numpy as np
 from tensorframe.backends.base import Program
 from tensorframe.backends.host_pool import reshaped
 from tensorframe.backends.numpy.functions import MADE, Function, formula, implementation, spells
+from tensorframe.backends.numpy.scans import PIECE, line_parts
 from tensorframe.backends.numpy.sums import joined
 from tensorframe.dtypes import BITWISE, FLOATING, INTEGER, NARROW, bool_, int64, wide_of
 from tensorframe.graph.op import Kind, Op
@@ -100,12 +101,20 @@ def widened(region: Region) -> Program:
 def _position(name: str) -> Function:
     """Return an arg-reduction over any set of axes: they are moved last and flattened.
 
-    It is the array's own method, which NumPy's function of the name calls after as much time again.
+    It is the array's own method, which NumPy's function of the name calls after as much time again. It copies what
+    does not lie line by line: of a large array some lines at a time.
     """
 
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
         if len(axes) == 1:
-            return getattr(x, name)(axes[0], None, keepdims=keepdims)
+            (axis,) = axes
+            if x.size <= PIECE or (axis == x.ndim - 1 and x.flags.c_contiguous):
+                return getattr(x, name)(axis, None, keepdims=keepdims)
+            lines = np.moveaxis(x, axis, 0)
+            places = np.empty(lines.shape[1:], np.intp)
+            for part in line_parts(lines.shape, 1):
+                places[part] = getattr(lines[:, *part], name)(0)
+            return np.expand_dims(places, axis) if keepdims else places
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         turned = x.transpose([*kept, *axes])
         moved = reshaped(turned, (*turned.shape[: len(kept)], -1))

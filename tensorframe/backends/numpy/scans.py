@@ -21,7 +21,7 @@ from tensorframe.machine import HOST
 Array = Any
 
 # Elements of a piece, which fit the second level of cache in float64, and lines of it where these are long.
-_PIECE = HOST.second // 8
+PIECE = HOST.second // 8
 _LINES = 64
 
 _WIDE: dict[DType, DType] = {
@@ -31,10 +31,10 @@ _WIDE: dict[DType, DType] = {
 }
 
 
-def _lines(shape: Shape) -> Iterator[Index]:
-    """Yield parts of the axes behind the first one, each of about as many lines as make a piece."""
+def line_parts(shape: Shape, least: int) -> Iterator[Index]:
+    """Yield parts of the axes behind the first one, each of as many lines as make a piece, and of `least` at least."""
     length, *others = shape
-    room = max(_PIECE // length, _LINES)
+    room = max(PIECE // length, least)
     cuts: list[list[slice]] = []
     for size in reversed(others):  # inner axes whole, one axis cut, outer ones one by one
         step = max(min(size, room), 1)
@@ -45,7 +45,7 @@ def _lines(shape: Shape) -> Iterator[Index]:
 
 def _accumulate(ufunc: np.ufunc, x: Array, out: Array, wide: DType) -> None:
     """Write the scan of some lines, along the first axis."""
-    step = max(_PIECE * len(x) // x.size, 1)
+    step = max(PIECE * len(x) // x.size, 1)
     before = None
     for start in range(0, len(x), step):
         piece = x[start : start + step].astype(wide)
@@ -56,16 +56,22 @@ def _accumulate(ufunc: np.ufunc, x: Array, out: Array, wide: DType) -> None:
         out[start : start + step] = piece
 
 
+def scratch_of_scan(elements: int, dtype: DType) -> int:
+    """Return the bytes of a piece that is converted, and of what NumPy converts at a time to make a small one."""
+    wide = _WIDE.get(dtype)
+    return 0 if wide is None else min(2 * elements, PIECE + np.getbufsize()) * wide.itemsize
+
+
 def _spell(name: str, ufunc: np.ufunc) -> None:
     def run(x: Array, axis: int) -> Array:
         wide = _WIDE.get(x.dtype)
         if wide is None or not x.size:
             return ufunc.accumulate(x, axis=axis, dtype=x.dtype)
-        if x.size <= _PIECE:
+        if x.size <= PIECE:
             return ufunc.accumulate(x, axis=axis, dtype=wide).astype(x.dtype)
         out = np.empty_like(x)
         lines, results = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
-        for part in _lines(lines.shape):
+        for part in line_parts(lines.shape, _LINES):
             _accumulate(ufunc, lines[:, *part], results[:, *part], wide)
         return out
 

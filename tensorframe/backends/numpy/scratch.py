@@ -22,6 +22,7 @@ from tensorframe.backends.numpy.lapack_scratch import ROUTINES
 from tensorframe.backends.numpy.lapack_scratch import scratch_of as scratch_of_routine
 from tensorframe.backends.numpy.product import IN_BLAS, extents
 from tensorframe.backends.numpy.quantized_product import scratch_of
+from tensorframe.backends.numpy.scans import PIECE, scratch_of_scan
 from tensorframe.backends.numpy.sequence import Run, runs, without_repeats
 from tensorframe.backends.numpy.small_product import block_bytes, reads_small
 from tensorframe.backends.numpy.temporaries import temporaries
@@ -324,6 +325,17 @@ def _of_topk(call: Call) -> int:
     return (keys if call.attrs[2] else call.widened) + 8 * call.elements
 
 
+def _of_positions(call: Call) -> int:
+    """Lines along another axis than the last one are copied, some at a time; those along several axes all at once."""
+    axes, _ = call.attrs
+    (shape, _), *_ = call.operands
+    if sorted(axes) == list(range(len(shape) - len(axes), len(shape))):
+        return 0
+    if len(axes) > 1:
+        return call.first
+    return min(call.elements, max(PIECE, shape[axes[0]])) * call.kind.itemsize
+
+
 # what transforms
 
 
@@ -444,7 +456,10 @@ ROWS: dict[str, Callable[[Call], int]] = {
     "ifftn": _of_transform,
     "rfftn": _of_transform,
     "irfftn": _of_transform,
-    "cumulative_sum": lambda call: min(call.result, _MIB),
-    "cumulative_prod": lambda call: min(call.result, _MIB),
+    "cumulative_sum": lambda call: scratch_of_scan(call.elements, call.kind),
+    "cumulative_prod": lambda call: scratch_of_scan(call.elements, call.kind),
+    "argmax": _of_positions,
+    "argmin": _of_positions,
+    "count_nonzero": lambda call: 0 if call.kind.kind == "b" else call.elements,
     **dict.fromkeys(ROUTINES, scratch_of_routine),
 }
