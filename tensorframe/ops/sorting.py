@@ -59,12 +59,3 @@ TOPK = library("topk", same, _first, "The `count` largest or smallest elements a
 SEARCHSORTED = library("searchsorted", index_dtype, _like_second, "Where to insert values into a sorted vector to keep it sorted.", "side", arity=None, vjp=NONE)
 # Operands: the values, the edges, and optionally weights; `uniform` edges let an engine compute the bin.
 HISTOGRAM = library("histogram", _counted, _bins, "How many values, or how much of their weight, lies between each two edges.", "uniform", "dtype", arity=None, in_standard=False, vjp=of_histogram)
-
-# Elements of a line for each place of it from which kernels of devices select, and places up to which they do: for
-# each of them they read the line digit by digit.
-_LONG, _FEW = 512, 16
-
-
-def is_selected(length: int, count: int) -> bool:
-    """Whether kernels of devices select so many elements of a line, instead of sorting it."""
-    return count <= _FEW and length >= _LONG * count

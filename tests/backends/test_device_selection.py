@@ -8,7 +8,7 @@ from tensorframe.backends.device import program
 from tensorframe.errors import IndexingError
 from tensorframe.frontend.dispatch import call
 from tensorframe.kernel.groups.algorithms import selection
-from tensorframe.ops import sorting
+from tensorframe.ops.rules import ordering
 from tensorframe.ops.sorting import SELECT
 from tensorframe.runtime.cache import PLANS
 from tests.backends.counts import counted
@@ -25,7 +25,7 @@ def long_lines(device, monkeypatch):
     """Have lines of a hundred elements selected from, by a group each."""
     if not holds(device, "int64"):
         pytest.skip(f"{device} holds no places")
-    monkeypatch.setattr(sorting, "_LONG", 20)
+    monkeypatch.setattr(ordering, "_LONG", 20)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tensorframe.kernel.groups.algorithms.merge_sort import Sorting, elements_be
 from tensorframe.kernel.groups.algorithms.partition import partition_partials
 from tensorframe.kernel.groups.algorithms.selection import Selecting
 from tensorframe.kernel.nest.assemble import Partials
-from tensorframe.ops.sorting import is_selected
+from tensorframe.ops.rules.ordering import is_selected
 
 # Threads of the groups that sort.
 _LANES = 256

@@ -22,7 +22,8 @@ from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.nest.layout import Strides
 from tensorframe.kernel.spaces.complex import in_parts
 from tensorframe.ops.indexing import TAKE_ALONG_AXIS
-from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, SORT, is_selected
+from tensorframe.ops.rules.ordering import is_selected
+from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, SORT
 
 
 def select_program(region: Region, make: Make) -> Program:

@@ -47,7 +47,8 @@ from tensorframe.ops.elementwise import (
 from tensorframe.ops.indexing import TAKE_ALONG_AXIS
 from tensorframe.ops.movement import CONCAT
 from tensorframe.ops.reduction import ANY_TRUE, CUMULATIVE_SUM, MAX, SUM
-from tensorframe.ops.sorting import ARGSORT, PARTITION, SELECT, is_selected
+from tensorframe.ops.rules.ordering import is_selected
+from tensorframe.ops.sorting import ARGSORT, PARTITION, SELECT
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 

@@ -5,10 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorframe.dtypes import int64
+from tensorframe.dtypes import int32, int64
 from tensorframe.ops.derivatives import conjugate
 from tensorframe.ops.rules.indexing import of_take_along_axis
-from tensorframe.ops.term import Term, call, logical_and, maximum, minimum, where
+from tensorframe.ops.term import (
+    Term,
+    call,
+    equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    where,
+)
+
+# Elements of a line for each place of it from which kernels of devices select, and places up to which they do: for
+# each of them they read the line digit by digit.
+_LONG, _FEW = 512, 16
+
+
+def is_selected(length: int, count: int) -> bool:
+    """Whether so many elements of a line are selected by kernels of devices, and found again, instead of sorting it."""
+    return count <= _FEW and length >= _LONG * count
 
 
 def _order(x: Term, axis: int, *, descending: bool = False) -> Term:
@@ -31,11 +50,34 @@ def of_partition(ct: Term, out: Term, x: Term, _kth: Any, axis: int) -> Sequence
     return (_along(_along(ct, _order(out, axis), axis), rank, axis),)
 
 
-def of_select(ct: Term, _out: Term, lines: Term, places: Term) -> Sequence[Any]:
+def of_select(ct: Term, out: Term, lines: Term, places: Term) -> Sequence[Any]:
     """Rule of the elements at places of sorted lines: added up where they came from."""
     axis = len(lines.shape) - 1
+    count = places.shape[axis]
+    if is_selected(lines.shape[axis], count):
+        shares = [
+            _found_again(*[_one(term, axis, number) for term in (ct, out, places)], lines, axis)
+            for number in range(count)
+        ]
+        return sum(shares[1:], shares[0]), None
     positions = _along(_order(lines, axis), places, axis)
     return of_take_along_axis(ct, ct, lines, positions, axis)
+
+
+def _one(x: Term, axis: int, number: int) -> Term:
+    starts = (*[0] * axis, number)
+    return x.sliced(starts, (*x.shape[:axis], 1), (1,) * (axis + 1))
+
+
+def _found_again(ct: Term, value: Term, place: Term, lines: Term, axis: int) -> Term:
+    """Return cotangents of one element of each line where that is: of equal ones, the one a stable order puts there."""
+    missing, is_missing = [call("isnan", x, attrs=()) for x in (lines, value)]
+    smaller = where(is_missing, logical_not(missing), lines < value)
+    before = smaller.cast(int32).sum((axis,), True)
+    alike = logical_or(equal(lines, value), logical_and(missing, is_missing))
+    number = alike.cast(int32).scanned("cumulative_sum", axis)
+    wanted = place.cast(int32) - before + 1
+    return where(logical_and(alike, equal(number, wanted)), ct, 0)
 
 
 def of_topk(
