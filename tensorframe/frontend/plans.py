@@ -12,6 +12,7 @@ from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.node import Node
 from tensorframe.graph.show import to_networkx
+from tensorframe.runtime import collector
 from tensorframe.runtime.evaluate import plan_of, request_for
 from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.place import transfer_policy
@@ -83,9 +84,10 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool | str = Fal
     from tensorframe.frontend.scope import names_in_scope
     from tensorframe.schedule.naming import named
 
-    run = as_run(roots)
-    request = request_for(run)
-    plan = _with_stream(run, named(plan_of(request), request, names_in_scope()))
+    run, scope = as_run(roots), names_in_scope()
+    with collector.paused():
+        request = request_for(run)
+        plan = _with_stream(run, named(plan_of(request), request, scope))
     return "\n\n".join([str(plan), *_sources(plan, source)]) if source else plan
 
 

@@ -37,6 +37,9 @@ class Kind(Enum):
     FORMULA = auto()  # rows of several kinds together, in which it is written out before all else
     TRANSFER = auto()  # the same values on another device
 
+    # members are one object each: enum's own hashes their names, in Python, and planning a node asks some ten times
+    __hash__ = object.__hash__
+
 
 def same(dtype: DType, *_: Any) -> DType:
     """Result dtype rule: that of the (promoted) operands."""

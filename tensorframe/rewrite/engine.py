@@ -49,13 +49,21 @@ class Builder:
         like: Node,
     ) -> Node:
         """Return the simplest node of this meaning; `like` lends its recorded line."""
-        key = (op, inputs, told_apart(attrs), shape, dtype, device)
+        key = (op, inputs, told_apart(attrs), shape, dtype, device.number)
         known = self.made.get(key)
-        if known is not None:
-            return known
-        node = self.simplest(Node(op, inputs, attrs, shape, dtype, device, like.site))
-        self.made[key] = node
-        return node
+        if known is None:
+            node = Node(op, inputs, attrs, shape, dtype, device, like.site)
+            known = self.made[key] = self.simplest(node)
+        return known
+
+    def take(self, node: Node) -> Node:
+        """Return the simplest node of this one's meaning: itself, where no rule applies and none is equal."""
+        attrs = told_apart(node.attrs)
+        key = (node.op, node.inputs, attrs, node.shape, node.dtype, node.device.number)
+        known = self.made.get(key)
+        if known is None:
+            known = self.made[key] = self.simplest(node)
+        return known
 
     def simplest(self, node: Node) -> Node:
         """Return what the first rule that applies makes of `node`, or `node`; what rules make is simple already."""
@@ -83,7 +91,9 @@ def rewrite(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
         if node.storage is not None:
             done[node] = node
         elif node.inputs:
-            done[node] = builder.remake(node, tuple([done[source] for source in node.inputs]))
+            inputs = tuple([done[source] for source in node.inputs])
+            is_same = inputs == node.inputs
+            done[node] = builder.take(node) if is_same else builder.remake(node, inputs)
         else:
             done[node] = builder.simplest(node)
     return [done[root] for root in roots]

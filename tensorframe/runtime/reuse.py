@@ -14,6 +14,7 @@ Operations are counted and nothing is timed, so a program runs the same plans ev
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Final, NamedTuple
@@ -102,6 +103,8 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
         return _NOTHING
     outlook = plan.outlook if plan is not None else None
     if outlook is None:
+        if plan is None and not _is_referenced(request):
+            return _NOTHING  # most graphs that are planned are not, and a survey takes a tenth of planning
         outlook = outlook_of(request, plan)
     order = request.order
     held = referenced(order, outlook.uses)
@@ -110,6 +113,14 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
     if not outlook.at_once and not _spent_before(order, outlook.charges):
         return Choice((), [(order[index], outlook.charges[index]) for index in held])
     return _weigh(request, outlook, frozenset(held), most)
+
+
+def _is_referenced(request: Capture) -> bool:
+    """Whether somebody refers to one of a request's nodes that are no leaves, and not requested."""
+    order, recipes = request.order, request.recipes
+    uses = Counter([id(source) for recipe in recipes for source in recipe or ()])
+    pending = {index for index, recipe in enumerate(recipes) if recipe}.difference(request.key[-1])
+    return bool(referenced(order, [(index, uses[id(order[index])]) for index in pending]))
 
 
 def _spent_before(order: Sequence[Node], places: Iterable[int]) -> bool:

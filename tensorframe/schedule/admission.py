@@ -52,9 +52,9 @@ def can_fuse(
         return group.alone
     if node.device is not sink.device:
         return f"it lives on {node.device}"
-    if not has_room(node, len(group.nodes), capabilities):
-        return f"the kernel has {capabilities.max_ops} ops already"
     operands = _summed(node)
+    if len(group.nodes) + (_ROOM if operands else 0) >= capabilities.max_ops:
+        return f"the kernel has {capabilities.max_ops} ops already"
     if len(group.inputs) + len(node.inputs) + len(operands) > capabilities.max_inputs:
         return f"the kernel would have more than {capabilities.max_inputs} operands"
     if not capabilities.compiles:
@@ -86,16 +86,19 @@ def _place_in_loops(
     space = group.space
     assert space is not None
     edges = group.edges[node]
-    for edge in edges:
-        if edge in group.blocked:
-            return group.blocked[edge]
+    if group.blocked:
+        for edge in edges:
+            if edge in group.blocked:
+                return group.blocked[edge]
     places: dict[Map, list[Edge]] = {}
     for edge in edges:
         places.setdefault(space.maps[edge], []).append(edge)
     if len(places) > 1 and (kept or not _may_repeat(node, places)):
         return "its elements are read at several places of the loops"
     # a value has one map, so at every place but the first it is a copy
-    ones = [node, *[copy(node) for _ in range(len(places) - 1)]]
+    ones = [node]
+    if len(places) > 1:
+        ones += [copy(node) for _ in range(len(places) - 1)]
     trial = space.copy()
     trial.maps.update(zip(ones, places, strict=True))
     for copied in ones:
@@ -111,11 +114,13 @@ def _place_in_loops(
         )
     else:
         reason = _unread(blocked, trial)
-    if reason is None:
+    if reason is None and trial.reduced:
         reason = misfit(node, group, trial, capabilities)
     if reason is None:
         group.candidate = (node, trial, blocked)
-        group.repeats[node] = dict(list(zip(ones, places.values(), strict=True))[1:])
+        group.repeats.pop(node, None)
+        if len(places) > 1:
+            group.repeats[node] = dict(list(zip(ones, places.values(), strict=True))[1:])
     return reason
 
 
@@ -132,21 +137,18 @@ def _may_repeat(node: Node, places: dict[Map, list[Edge]]) -> bool:
 def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
     """Return why the loops are not the right ones for `node`: they would meet elements often, or not all."""
     axes = space.axes_of(node)
-    everywhere = axes in (set(range(len(space.sizes))), set(space.kept))
     if kept and not meets_once(node, space) and not _may_be_met(node, space, axes):
         return "it is needed besides, and the loops do not meet each of its elements once"
     if node.op.kind is Kind.SCAN and len(axes) < len(space.sizes):
         return f"loops over {tuple(space.sizes)} would scan its shape {node.shape} again and again"
-    sizes = tuple(space.sizes)
     if _read_for_each_row(node, space, axes):
-        return (
-            f"loops over {sizes} would read what its shape {node.shape} is made of again and again"
-        )
+        return f"loops over {tuple(space.sizes)} would read what its shape {node.shape} is made of again and again"
     if node.op.kind is not Kind.MAP or node.op.cost <= _CHEAP:
         return None
+    sizes = tuple(space.sizes)
     if _overlaps(node, space):
         return f"loops over {sizes} would compute its shape {node.shape} again and again"
-    if everywhere:
+    if axes in (set(range(len(space.sizes))), set(space.kept)):  # everywhere
         return None
     # what outer loops alone determine is computed outside the inner ones; so is what depends on reductions
     outermost = axes == set(range(len(axes)))
@@ -161,7 +163,9 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
 
 def _read_for_each_row(node: Node, space: Space, axes: set[int]) -> bool:
     """Whether many rows need the same elements, each made of several that are in memory: then they are stored once."""
-    if node.op.kind is not Kind.MAP or not axes or not axes <= set(space.reduced):
+    if not space.reduced or node.op.kind is not Kind.MAP or not axes:
+        return False
+    if not axes.issubset(space.reduced):
         return False
     rows = prod([space.sizes[axis] for axis in space.kept])
     several = sum(source.size == node.size for source in node.inputs) > 1
@@ -247,13 +251,14 @@ def _too_long(node: Node, space: Space, group: Group, capabilities: Capabilities
 
 def _in_one_pass(node: Node, space: Space, group: Group) -> bool:
     """Whether a reduction runs in the same pass as the group's: only sums of squared distances need it."""
-    reductions = [node for node in group.nodes if node.op.kind is Kind.REDUCE]
-    chains = [
-        chain_of(reduction, _op_in_plan, attrgetter("inputs"), attrgetter("dtype"))
-        for reduction in reductions
-    ]
-    between = {link for chain in chains if chain is not None for link in chain}
-    if None in chains or between & group.outputs:
+    between: set[Node] = set()
+    for reduction in group.nodes:
+        if reduction.op.kind is Kind.REDUCE:
+            chain = chain_of(reduction, _op_in_plan, attrgetter("inputs"), attrgetter("dtype"))
+            if chain is None:
+                return False
+            between.update(chain)
+    if between & group.outputs:
         return False
     after, seen = [node], {node}
     for follower in after:  # grows while it is walked

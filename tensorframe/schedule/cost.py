@@ -22,7 +22,10 @@ def charge(step: Step, inputs: Sequence[Slot], outputs: Sequence[Slot]) -> None:
     step.bytes_written = sum(slot.nbytes for slot in outputs)
     shapes = [shape for shape, _ in step.region.inputs]
     for op in step.region.ops:
-        step.flops += flops(op.op, op.shape, [shapes[source] for source in op.inputs])
+        if op.op.kind is Kind.MAP:
+            step.flops += op.op.cost * math.prod(op.shape)
+        else:
+            step.flops += flops(op.op, op.shape, [shapes[source] for source in op.inputs])
         shapes.append(op.shape)
 
 

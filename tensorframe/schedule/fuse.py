@@ -28,7 +28,7 @@ def grow_regions(
 ) -> list[Group]:
     """Return groups that cover the graph, in an order in which they can run."""
     order = [node for node in reachable(roots) if not is_leaf(node)]
-    growing = _Growing(frozenset(roots), capabilities_of, enabled, Weights.of(order))
+    growing = _Growing(frozenset(roots), capabilities_of, enabled, Weights(order))
     for node in reversed(order):
         growing.place(node)
     for group in growing.groups:

@@ -92,11 +92,11 @@ class Group:
     def admit(self, node: Node) -> None:
         """Make `node`, whose place in the loops is known, a part of the group, and copies of it at other places."""
         self.inputs.pop(node, None)
+        self._include(node)
         repeats = self.repeats.get(node, {})
         for same, edges in repeats.items():
             self.copies.update(dict.fromkeys(edges, same))
-        for copy in (node, *repeats):
-            self._include(copy)
+            self._include(same)
         if self.candidate is not None and self.candidate[0] is node:
             _, self.space, blocked = self.candidate
             self.blocked.update(blocked)

@@ -114,18 +114,24 @@ def _names_by(labels: Mapping[Key, Label]) -> dict[Key, str]:
 
 def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dict[int, Label]:
     """Return the labels of a plan's slots, as far as the request tells what they are; numbers are known at once."""
-    labels = _labels(request.order, request.recipes)
-    for node in request.order:
-        if node in scope and not (node in labels and _is_named(labels[node])):
-            labels[node] = Label(node.serial, text=scope[node])
+    labelled = _labelled(request.order, request.recipes)
+    texts: dict[Node, str] = {}
+    for node in request.order if scope else ():
+        if node in scope and not (node in labelled and _is_named(_label(node))):
+            texts[node] = scope[node]
+            labelled[node] = None
+
+    def label(node: Node) -> Label:
+        return Label(node.serial, text=texts[node]) if node in texts else _label(node)
+
     slots = {slot: Label(text=number_text(number)) for slot, number in plan.literals.items()}
     for slot, leaf in enumerate(request.leaves):
         if is_constant(leaf):
             slots[slot] = Label(text=number_text(leaf.attrs[0]))
     for slot, node in (*enumerate(request.leaves), *zip(plan.outputs, request.wanted, strict=True)):
-        if node in labels:
-            slots[slot] = labels[node]
-    by_site = {id(node.site): node for node in labels if node.site is not None}
+        if node in labelled:
+            slots[slot] = label(node)
+    by_site = {id(node.site): node for node in labelled if node.site is not None}
     for step in plan.steps:
         sites = [id(request.site(origin)) for origin in step.origins]
         for slot, site in zip(step.outputs, sites, strict=True):
@@ -133,12 +139,23 @@ def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dic
             if slot in slots or made is None or sites.count(site) > 1:
                 continue  # which of several results the recorded op is, is not known
             if (made.shape, made.dtype) == plan.slots[slot][:2]:
-                slots[slot] = labels[made]
+                slots[slot] = label(made)
     return slots
 
 
 def _labels(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, Label]:
-    """Return the labels of arguments, and of what recording calls give.
+    """Return the labels of arguments, and of what recording calls give."""
+    return {node: _label(node) for node in _labelled(nodes, recipes)}
+
+
+def _label(node: Node) -> Label:
+    if node.op is ARGUMENT and type(node.attrs[0]) is Argument:
+        return Label(argument=node.attrs[0])
+    return Label(node.serial, node.site)
+
+
+def _labelled(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, None]:
+    """Return the nodes that have labels, as keys: arguments, and what recording calls give.
 
     One call records several nodes where a function is made of others: the result is the one that none of the others
     takes in.
@@ -150,14 +167,15 @@ def _labels(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, Label]:
         for source in recipe or ()
         if source.site == node.site and calls[source] == calls[node] and not _repeats(node, source)
     }
-    labels = {}
-    for node in nodes:
-        if node.op is ARGUMENT and type(node.attrs[0]) is Argument:
-            labels[node] = Label(argument=node.attrs[0])
-        # equal numbers are one node, whoever recorded it first
-        elif node.site is not None and node not in inner and not is_constant(node):
-            labels[node] = Label(node.serial, node.site)
-    return labels
+    return dict.fromkeys(
+        [
+            node
+            for node in nodes
+            if (node.op is ARGUMENT and type(node.attrs[0]) is Argument)
+            # equal numbers are one node, whoever recorded it first
+            or (node.site is not None and node not in inner and not is_constant(node))
+        ]
+    )
 
 
 def _calls(nodes: Sequence[Node]) -> dict[Node, int]:

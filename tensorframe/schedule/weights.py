@@ -7,10 +7,11 @@ that runs on one element at a time instead of on vectors, or in one thread inste
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from tensorframe.cached import cached_property
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Space
@@ -36,7 +37,7 @@ _ELEMENTWISE = frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE})
 
 
 @dataclass(slots=True)
-class Weights:
+class _Table:
     """Operations for an element of each node, from what is stored or reduced: shared out among its consumers.
 
     `flat` are nodes that loops of their own would compute on vectors, whatever their shape: nothing that they are made
@@ -49,50 +50,72 @@ class Weights:
     uses: Counter[Node] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, order: Sequence[Node]) -> Weights:
+    def of(cls, order: Sequence[Node]) -> _Table:
         """Return the weights of nodes, which come inputs first."""
-        weights = cls()
+        table = cls()
+        table.uses.update([source for node in order for source in _once(node.inputs)])
         for node in order:
-            weights.uses.update(set(node.inputs))
-        for node in order:
-            weights._add(node)
-        return weights
+            table._add(node)
+        return table
 
     def _add(self, node: Node) -> None:
-        sources = dict.fromkeys(node.inputs)
         if is_leaf(node) or node.op.kind not in _ELEMENTWISE:
             self.total[node] = self.own[node] = 0.0
             return
-        self.total[node] = node.op.cost + sum(
-            [self._share(self.total, source) for source in sources]
-        )
-        if all(self._is_flat(source, node) for source in sources):
+        sources, total, is_flat = _once(node.inputs), node.op.cost, True
+        for source in sources:
+            total += self.total.get(source, 0.0) / self.uses[source]
+            is_flat = is_flat and self._is_flat(source, node)
+        self.total[node] = self.own[node] = total
+        if is_flat:
             self.flat.add(node)
-            self.own[node] = self.total[node]
-        else:
-            rest = [
-                source for source in sources if source not in self.flat or self.own[source] < _HEAVY
-            ]
-            self.own[node] = node.op.cost + sum([self._share(self.own, source) for source in rest])
-
-    def _share(self, weights: dict[Node, float], source: Node) -> float:
-        return weights.get(source, 0.0) / self.uses[source]
+            return
+        rest = [
+            source for source in sources if source not in self.flat or self.own[source] < _HEAVY
+        ]
+        shares = [self.own.get(source, 0.0) / self.uses[source] for source in rest]
+        self.own[node] = node.op.cost + sum(shares)
 
     def _is_flat(self, source: Node, node: Node) -> bool:
         if source.size == 1:
             return True
         return source.size == node.size and (is_leaf(source) or source in self.flat)
 
+
+def _once(inputs: tuple[Node, ...]) -> Iterable[Node]:
+    """Return each input once: of one or two different ones, which most nodes have, these themselves."""
+    if len(inputs) < 2 or (len(inputs) == 2 and inputs[0] is not inputs[1]):
+        return inputs
+    return dict.fromkeys(inputs)
+
+
+class Weights:
+    """What the nodes of a graph weigh, which come inputs first; found out when it first matters: see `_Table`."""
+
+    def __init__(self, order: Sequence[Node] = ()) -> None:
+        self._order = order
+
+    @cached_property
+    def _table(self) -> _Table:
+        return _Table.of(self._order)
+
+    def own(self, node: Node) -> float:
+        """Return the operations for an element of a node, without costly ones of another shape that it is made from."""
+        return self._table.own.get(node, 0.0)
+
+    def is_flat(self, node: Node) -> bool:
+        """Whether loops of its own would compute a node on vectors, whatever their shape."""
+        return node in self._table.flat
+
     def is_little(self, node: Node) -> bool:
         """Whether all elements of a node take less than a kernel of their own would."""
-        return node.op.kind is not Kind.SCAN and self.own.get(node, 0.0) * node.size < _KERNEL
+        return node.op.kind is not Kind.SCAN and self.own(node) * node.size < _KERNEL
 
     def is_light(self, node: Node, most: float) -> bool:
         """Whether making a node several times takes few operations, beside nodes that are stored for others anyway."""
-        heavy = [
-            source for source in dict.fromkeys(node.inputs) if self.total.get(source, 0.0) > most
-        ]
-        return self.total[node] <= most or all(self.uses[source] > 1 for source in heavy)
+        total, uses = self._table.total, self._table.uses
+        heavy = [source for source in dict.fromkeys(node.inputs) if total.get(source, 0.0) > most]
+        return total[node] <= most or all(uses[source] > 1 for source in heavy)
 
 
 def misfit(node: Node, group: Group, space: Space, capabilities: Capabilities) -> str | None:
@@ -106,7 +129,7 @@ def misfit(node: Node, group: Group, space: Space, capabilities: Capabilities) -
         if weight * node.size < _KERNEL:
             return None
         return _badly_run(weight, loop, space, vectors=row_by_row, serial=True)
-    weight = group.weights.own.get(node, 0.0)
+    weight = group.weights.own(node)
     passes = 1 if (inside and row_by_row) or weight < _HEAVY else _passes(node, group)
     if weight * (passes - 1) >= _STORED:
         return f"each of {passes} passes would compute it again"
@@ -115,7 +138,7 @@ def misfit(node: Node, group: Group, space: Space, capabilities: Capabilities) -
     row = prod([space.sizes[axis] for axis in space.reduced])
     if not (capabilities.long_rows and row > _HELD):
         serial = serial or waits_for_reductions(group, space)
-    vectors = row_by_row and node in group.weights.flat
+    vectors = row_by_row and group.weights.is_flat(node)
     return _badly_run(weight, loop, space, vectors=vectors, serial=serial)
 
 

@@ -104,6 +104,18 @@ def is_sparse(region: Region) -> bool:
 
 def has_kernel(region: Region) -> bool:
     """Whether a region is a loop that computes something, and nothing that kernels cannot compute."""
+    latest, known = _State.latest
+    if latest is not region:  # who plans a step wants to know several times in a row
+        known = _has_kernel(region)
+        _State.latest = (region, known)
+    return known
+
+
+class _State:
+    latest: tuple[Region | None, bool] = (None, False)
+
+
+def _has_kernel(region: Region) -> bool:
     from tensorframe.kernel.nest.support import computable  # brings most of kernel/
 
     return (

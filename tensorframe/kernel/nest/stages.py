@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Mapping
 
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
 from tensorframe.quick_dataclasses import dataclass, field
 
@@ -62,10 +63,15 @@ def _in_passes(region: Region, space: Space, centred: Mapping[int, int]) -> Stag
     count = first + len(region.ops)
     stages = Stages([0] * count, [False] * count, [True] * count, [], [])
     level, reductions = stages.level, stages.reductions
+    # elementwise ops share the map of their elements, which is walked once
+    known: dict[tuple[int, Shape], tuple[bool, bool]] = {}
     for value, op in enumerate(region.ops, start=first):
-        level[value] = max((level[source] for source in op.inputs), default=0)
-        stages.full[value] = bool(space.axes_of(value) & set(space.reduced))
-        stages.inside[value] = space.stays_inside(value, op.shape)
+        level[value] = max([level[source] for source in op.inputs], default=0)
+        same = (id(space.maps[value]), op.shape)
+        if same not in known:
+            full = not space.axes_of(value).isdisjoint(space.reduced)
+            known[same] = (full, space.stays_inside(value, op.shape))
+        stages.full[value], stages.inside[value] = known[same]
         if op.op.kind is not Kind.REDUCE or not _runs_over(space, value):
             continue
         # it runs when all that its operand needs is known; squared distances from a pivot need the elements alone

@@ -154,6 +154,8 @@ def _windowed_map(result: Map, axis: int, _size: int, step: int, dilation: int) 
 def broadcast_map(result: Map, shape: Shape) -> Map:
     """Return the map of an operand that broadcasts to the value with the map `result`."""
     missing = len(result) - len(shape)
+    if 1 not in shape:  # most operands: the same map, which is then known to be the same
+        return result[missing:] if missing else result
     return tuple(
         [
             ORIGIN if size == 1 else position
