@@ -10,11 +10,16 @@ from typing import Any
 
 from tests.benchmarks.beginning import marks
 from tests.benchmarks.fresh import output
-from tests.benchmarks.goals import OURS, REFERENCE, Goal, at_most, faster, no_slower
+from tests.benchmarks.goals import OURS, REFERENCE, Goal, at_most, faster, no_slower, within
 from tests.benchmarks.workload import Case, Workload, Yardstick
 from tests.benchmarks.workloads.elementwise import BLACK_SCHOLES, EXPRESSION
 from tests.benchmarks.workloads.encoder import ENCODER
-from tests.benchmarks.workloads.programs import COMPILED, COMPILING
+from tests.benchmarks.workloads.programs import (
+    ALL_COMPILED,
+    ALL_PRINTED,
+    COMPILED,
+    COMPILING,
+)
 from tests.benchmarks.workloads.rows import LAYER_NORM, SOFTMAX
 
 CONTESTANTS = (OURS, REFERENCE, "JAX", "torch", "torch.compile")
@@ -70,6 +75,16 @@ def _compared(title: str, program: str, seconds: float, times: float) -> Case:
     return Case(title, runs, (goal,), (earlier,), measures_itself=True, turns=5)
 
 
+_ALL = "compiling all four"
+_PRINTING = Case(
+    "printing all four for LLVM",
+    {OURS: lambda _: _printed(ALL_PRINTED)},
+    (within(0.15, of=_ALL),),
+    (Yardstick(_ALL, OURS, lambda _: _printed(ALL_COMPILED)),),
+    measures_itself=True,
+    turns=5,
+)
+
 _TIMED = f"""
 from time import perf_counter
 start = perf_counter()
@@ -87,6 +102,7 @@ COMPILATION = Workload(
             _compared(f"compiling {name}", program, 0.04, 6.0)
             for name, program in COMPILING.items()
         ),
+        _PRINTING,
         _compared("first compiled result", _TIMED, 0.4, 2.5),
     ),
 )

@@ -72,17 +72,45 @@ for _ in range(11):
     times.append(perf_counter() - start)
 print(times[0] - min(times[1:]))
 """
+_COMPILED_ALONE = {
+    "W1": "tfr.exp(-a*a)*tfr.sin(b)+a/(1+b*b)",
+    "softmax": "tfr.softmax(a, -1)",
+    "layer norm": "(a-tfr.mean(a, axis=1, keepdims=True))"
+    "/tfr.sqrt(tfr.var(a, axis=1, keepdims=True)+1e-5)*b[0]+b[1]",
+    "sum(log(a+1)*cos(a))": "tfr.sum(tfr.log(a+1)*tfr.cos(a), axis=1)",
+}
 # what the first call of an expression takes longer than the ones after it, in a process that has compiled before
 COMPILING = {
-    name: _COMPILING.format(expression=expression)
-    for name, expression in {
-        "W1": "tfr.exp(-a*a)*tfr.sin(b)+a/(1+b*b)",
-        "softmax": "tfr.softmax(a, -1)",
-        "layer norm": "(a-tfr.mean(a, axis=1, keepdims=True))"
-        "/tfr.sqrt(tfr.var(a, axis=1, keepdims=True)+1e-5)*b[0]+b[1]",
-        "sum(log(a+1)*cos(a))": "tfr.sum(tfr.log(a+1)*tfr.cos(a), axis=1)",
-    }.items()
+    name: _COMPILING.format(expression=expression) for name, expression in _COMPILED_ALONE.items()
 }
+
+_PRINTING = """
+from time import perf_counter
+import numpy, tensorframe as tfr
+from tensorframe.backends.llvm import lowering
+a, b = (tfr.asarray(numpy.ones((16, 512), numpy.float32), device="numba") for _ in range(2))
+(a + 1).compute()
+printed, inner = [], lowering.printed_by_llvm
+def timed(*given):
+    start = perf_counter()
+    text = inner(*given)
+    printed.append(perf_counter() - start)
+    return text
+lowering.printed_by_llvm = timed
+compiled = []
+for call in ({calls}):
+    times = []
+    for _ in range(11):
+        start = perf_counter()
+        call().compute()
+        times.append(perf_counter() - start)
+    compiled.append(times[0] - min(times[1:]))
+print(sum({wanted}))
+"""
+_CALLS = ", ".join(f"lambda: {expression}" for expression in _COMPILED_ALONE.values())
+# what compiling all of them takes in one process, and what of that it takes to print the text for LLVM
+ALL_COMPILED = _PRINTING.format(calls=_CALLS, wanted="compiled")
+ALL_PRINTED = _PRINTING.format(calls=_CALLS, wanted="printed")
 
 # who finds in a second process what was compiled in the first, without being told to keep it
 KEEPERS = ("tensorframe", "torch.compile", "tinygrad", "PyTensor")
