@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.testing.conformance import Check
 from tests.backends.devices import FOUND
 from tests.benchmarks import beside, fresh
 from tests.benchmarks.__main__ import command_line
@@ -22,6 +23,7 @@ from tests.benchmarks.effort import Effort
 from tests.benchmarks.first_call import first_calls
 from tests.benchmarks.goals import BEST, OURS, OWN, REFERENCE
 from tests.benchmarks.gpu import __main__ as gpu
+from tests.benchmarks.gpu import checks as gpu_checks
 from tests.benchmarks.gpu.works import NUMPY, works
 from tests.benchmarks.kept import lines_with_memory_kept
 from tests.benchmarks.line import Line
@@ -338,6 +340,29 @@ def test_what_the_command_of_a_gpu_cannot_do_is_named_and_is_its_status(monkeypa
     said = capsys.readouterr()
     assert "**array-api failed**" in said.out
     assert "W1 expression, 256 M: not begun within 0 minutes" in said.err
+
+
+def test_conformance_of_a_gpu_ends_in_time_and_names_what_failed(monkeypatch):
+    ran, failing = [], set()
+
+    def check(number):
+        def run():
+            ran.append(number)
+            assert number not in failing, "it is off"
+
+        return Check(f"check {number}", run)
+
+    monkeypatch.setattr(gpu_checks, "checks", lambda _backend, seeds: list(map(check, range(100))))
+    seconds = iter(range(1000))
+    monkeypatch.setattr(gpu_checks, "monotonic", lambda: float(next(seconds)))
+    said = gpu_checks.conforms(tfr.Device("cpu"), 9)
+    assert said == "10 of 10 conformance checks passed, of 100."
+    assert ran != sorted(ran)  # of all areas some
+    failing.add(ran[1])
+    with pytest.raises(gpu_checks.FailedError, match=f"^9 of 10 .*\ncheck {ran[1]}: .*it is off"):
+        gpu_checks.conforms(tfr.Device("cpu"), 9)
+    failing.clear()
+    assert gpu_checks.conforms(tfr.Device("cpu"), 200).startswith("100 of 100 ")
 
 
 def test_lines_of_the_table_of_a_gpu_compute_what_numpy_does():
