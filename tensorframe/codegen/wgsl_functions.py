@@ -53,13 +53,12 @@ fn copysign_{t}(x: {t}, y: {t}) -> {t} {{
 """,
     # without vectors of 512 bits, llvmpipe leaves what is above 2**24 as it is, and drops the sign of zero
     "trunc": "fn trunc_{t}(x: {t}) -> {t} {{ return copysign_{t}(floor(abs(x)), x); }}\n",
+    # from 2**52 on there are no fractions, so a sum of that size is rounded to a whole number, ties to even
     "round": """\
 fn round_{t}(x: {t}) -> {t} {{
-    let low = floor(abs(x));
-    let rest = abs(x) - low;
-    let odd = low - {t}(2) * floor(low * {t}(0.5));
-    let up = (rest > {t}(0.5)) | ((rest == {t}(0.5)) & (odd == {t}(1)));
-    return copysign_{t}(select(low, low + {t}(1), up), x);
+    let unit = {t}(4503599627370496);
+    let near = keep_{t}(keep_{t}(abs(x) + unit) - unit);
+    return copysign_{t}(select(abs(x), near, abs(x) < unit), x);
 }}
 """,
     # the upper half of the digits, rounded
