@@ -1,5 +1,7 @@
 """Workloads beside an earlier commit: `python -m tests.benchmarks.beside COMMIT [--devices cpu,wgpu] [--only W1,W2]`.
 
+With `--scale`, those of a GPU (`tests.benchmarks.gpu`) with their sizes divided: devices of software take minutes else.
+
 Both packages run the workloads of this checkout, each device and workload in processes of their own. These live side by
 side and measure by turns, now, before, before, now, some hundredths of a second each: the machine may become slower or
 faster by half from one second to the next, which such turns hardly notice. What counts is the median of the ratios, by
@@ -25,6 +27,7 @@ from tests.benchmarks.changes import NOTICED
 from tests.benchmarks.effort import Effort
 from tests.benchmarks.fresh import ROOT
 from tests.benchmarks.quantities import quantity
+from tests.benchmarks.scaled import scaled
 from tests.benchmarks.served import Seconds, Served, answers_alone, serve, served
 from tests.benchmarks.suite import WORKLOADS
 from tests.benchmarks.tables import Table
@@ -70,11 +73,17 @@ def _linked(folder: Path, package: Path) -> Path:
 
 
 def compare(
-    workload: Workload, device: str, roots: Sequence[str], effort: Effort = EFFORT
+    workload: Workload,
+    device: str,
+    roots: Sequence[str],
+    effort: Effort = EFFORT,
+    options: Sequence[str] = (),
 ) -> Iterator[tuple[str, list[Pair]]]:
     """Yield the cases that work in both checkouts, now and before, with what a call took in each turn of both."""
     with ExitStack() as stack:
-        both = [stack.enter_context(served(MODULE, workload, device, root)) for root in roots]
+        both = [
+            stack.enter_context(served(MODULE, workload, device, root, *options)) for root in roots
+        ]
         for title, seconds in both[0].cases.items():
             if title in both[1].cases:
                 calls = max(round(effort.sample / max(seconds, both[1].cases[title])), 1)
@@ -102,6 +111,16 @@ def row(title: str, device: str, pairs: Sequence[Pair]) -> list[str]:
     return [title, device, *times, *[f"{ratio:.2f}" for ratio in ratios], verdict]
 
 
+def _chosen(scale: float, names: str | None) -> Sequence[Workload]:
+    """Return the workloads of these names, with commas between; of a GPU's lines also by their first word."""
+    if not scale:
+        return chosen(TIMED, names and names.split(","))
+    lines = list(scaled(scale))
+    exact = [line for line in lines if line.name == names]
+    wanted = names.upper().split(",") if names else ()
+    return exact or [line for line in lines if not names or line.name.split()[0] in wanted]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; 1 if something has become slower."""
     parser = argparse.ArgumentParser(prog="tests.benchmarks.beside", description=__doc__)
@@ -110,10 +129,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     option("--devices", default=",".join(DEVICES), metavar="cpu,wgpu")
     option("--only", metavar="W1,W2", help="workloads (all that measure time in one process)")
     option("--seconds", type=float, default=EFFORT.seconds, help="for each case, at least")
+    option("--scale", type=float, default=0.0, help="divides the sizes of a GPU's workloads")
     option("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.measure:
-        (workload,) = chosen(TIMED, [options.measure])
+        (workload,) = _chosen(options.scale, options.measure)
         serve(workload, EFFORT, sys.stdin, answers_alone())
         return 0
     if not options.commit:
@@ -121,9 +141,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     effort = replace(EFFORT, seconds=options.seconds)
     rows = []
     with checkouts(options.commit) as roots:
-        for workload in chosen(TIMED, options.only and options.only.split(",")):
+        for workload in _chosen(options.scale, options.only):
             for device in options.devices.split(","):
-                for title, pairs in compare(workload, device, roots, effort):
+                scale = ("--scale", str(options.scale))
+                for title, pairs in compare(workload, device, roots, effort, scale):
                     rows.append(row(f"{workload.name} {title}", device, pairs))
                     sys.stderr.write(f"{' '.join(rows[-1])}\n")
     sys.stdout.write(f"{Table('', HEAD, rows, range(2, 6))}\n")

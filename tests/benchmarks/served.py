@@ -57,10 +57,12 @@ class Served:
 
 
 @contextmanager
-def served(module: str, workload: Workload, device: str, root: str) -> Iterator[Served]:
+def served(
+    module: str, workload: Workload, device: str, root: str, *options: str
+) -> Iterator[Served]:
     """Start `module` with `--measure`, which calls `serve`, with the package at `root`, and a usual device."""
     with Popen(
-        [sys.executable, "-m", module, "--measure", workload.name],
+        [sys.executable, "-m", module, *options, "--measure", workload.name],
         cwd=root or ROOT,
         env=environment("", root, {VARIABLE: device}),
         stdin=PIPE,

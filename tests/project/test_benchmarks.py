@@ -390,7 +390,7 @@ def test_a_package_is_compared_with_an_earlier_one_by_turns(monkeypatch):
             return Seconds(self.seconds, 2 * self.seconds)
 
     @contextmanager
-    def told(module, workload, device, root):
+    def told(module, workload, device, root, *options):
         assert (module, workload.name, device) == ("tests.benchmarks.beside", "W0", "cpu")
         yield Told(root, {"now": 0.01, "before": 0.02}[root])
 
@@ -402,6 +402,22 @@ def test_a_package_is_compared_with_an_earlier_one_by_turns(monkeypatch):
     assert title == "case"  # the one that works in both
     assert asked == [(root, "case", 4) for root in ("now", "before", "before", "now")]
     assert pairs == [((0.01, 0.02), (0.02, 0.04))] * 2
+
+
+def test_lines_of_a_gpu_are_workloads_that_run_with_their_sizes_divided():
+    """All that are to be beside an earlier commit, chosen by their first words or by one name."""
+    lines = beside._chosen(1e7, None)
+    first = {line.name.split()[0] for line in lines}
+    assert {"W1", "W2", "W3", "W4", "W5", "W8", "W20", "W21", "W22"} <= first
+    some = beside._chosen(1e7, "w1,W22")
+    assert {line.name.split()[0] for line in some} == {"W1", "W22"}
+    (one,) = beside._chosen(1e7, "W8 product, 8192, bfloat16")
+    for line in (some[0], one, some[-1]):
+        answers = StringIO()
+        serve(line, Effort(rounds=1, seconds=0, sample=0), StringIO(""), answers)
+        ((title, seconds),) = json.loads(answers.getvalue())
+        assert title == "/ 1e+07"
+        assert seconds > 0
 
 
 def test_what_has_become_slower_in_most_turns_is_said_to_be_so():
