@@ -30,8 +30,9 @@ Array = np.ndarray[Any, Any]
 _EACH = 1 << 17
 # Steps from which there is something to gain.
 _FEWEST = 4
-# Effort after which Python hears of Ctrl-C, and shows how far a long plan is.
-_UNHEARD = 1 << 25
+# Effort after which Python hears of Ctrl-C, and shows how far a long plan is: some ten milliseconds. That takes up to a
+# tenth of one each time, since what Python needs has left the cache by then.
+_UNHEARD = 1 << 28
 
 
 class _Stop(NamedTuple):
