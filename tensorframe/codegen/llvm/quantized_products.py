@@ -414,8 +414,7 @@ class _Prepared:
             kind = some
             with b.on(words):
                 value = b.value(f"mul {some} {total}, {b.constant('i32', -ZERO[self.bits])}")
-        place = element(b, begins, kind, number)
-        b.do(f"store {kind} {value}, ptr {place}, align 4")
+        b.do(f"store {kind} {value}, ptr {element(b, begins, kind, number)}, align 4")
 
 
 def _in_each_byte(value: int) -> int:
