@@ -308,6 +308,7 @@ class _Early:
     due: float = EVERY
     _pause: int = EVERY
     _latest: int = 0
+    _has_begun: bool = False
 
     def look(self, node: Node) -> None:
         """Compute what the node needs, if that is a long graph of small tensors."""
@@ -317,13 +318,16 @@ class _Early:
             return  # the interpreter is being taken down
         from tensorframe.runtime.early import compute_early
 
-        self._pause = EVERY if compute_early(node) else min(2 * self._pause, _LONGEST_PAUSE)
-        self.due = node.serial + self._pause
+        soon = compute_early(node, begins=self._has_begun)
+        self._has_begun = False
+        self._pause = EVERY if soon else min(2 * self._pause, _LONGEST_PAUSE)
+        self.due = node.serial + (soon or self._pause)
 
     def begin(self, serial: int) -> None:
         """Look so many nodes after this one, unless nobody looks, or evaluations have put it off for long."""
         if self.due < inf and serial < self._latest + _LONGEST_DELAY:
             self._pause = EVERY
+            self._has_begun = True
             self.due = due = serial + EVERY
             # later ones are learned by who asks too soon: to compare all watchers takes longer than that
             ticks.due = min(ticks.due, due)
