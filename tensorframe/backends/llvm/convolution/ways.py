@@ -29,7 +29,7 @@ from tensorframe.backends.numpy.padding import slices
 from tensorframe.backends.numpy.product import extents
 from tensorframe.codegen.llvm.indirect_product import TERMS
 from tensorframe.graph.shape import Shape
-from tensorframe.machine import spare_line
+from tensorframe.machine import HOST, spare_line
 
 Array = Any
 
@@ -206,8 +206,12 @@ def turn(kernel: Array, target: Array, memory: Recorder) -> None:
         return
     count = prod(positions)
     matrices = Matrices(out, count, by_out, target.strides[0])
-    if by_channel == count * kernel.itemsize:  # one matrix
-        matrices = matrices._replace(columns=count * inner)
+    if by_channel == count * kernel.itemsize:  # one matrix, whose rows are far apart: a few at a time, each in one go
+        for few in slices(out, HOST.line // kernel.itemsize):
+            rows = few.stop - few.start
+            own = matrices._replace(rows=rows, columns=count * inner)
+            transpose(kernel[few], target[:, few.start :], own, memory.call)
+        return
     else:
         on = count * target.strides[0]
         matrices = matrices._replace(times=inner, on=by_channel, target_on=on)
