@@ -137,10 +137,10 @@ def _read(folder: str, version: _Version, *, is_outermost: bool) -> Group | None
 def _statistics(path: str, version: _Version) -> dict[str, int]:
     """Return what is looked for in a group's statistics: some of fifty lines."""
     try:
-        found = _line_of(version).findall(text(path))
+        lines = _line_of(version).findall(text(path))
     except OSError:
         return {}
-    return {name: int(value) for name, value in found}
+    return {name: int(value) for name, value in lines}
 
 
 @lru_cache(2)

@@ -115,10 +115,10 @@ def _whole(written: str | None) -> int | None:
 
 def _free(root: str) -> int | None:
     try:
-        found = _AVAILABLE.search(text(os.path.join(root, "proc/meminfo")))
+        line = _AVAILABLE.search(text(os.path.join(root, "proc/meminfo")))
     except OSError:
-        found = None
-    return int(found[1]) << 10 if found else _physical()[1]
+        line = None
+    return int(line[1]) << 10 if line else _physical()[1]
 
 
 def _page() -> int:
