@@ -151,8 +151,10 @@ def _write(file: IO[bytes], position: int, buffer: memoryview) -> int:
 
 
 def to_disk(file: IO[bytes], path: str) -> None:
-    """Wait until the disk has what was written to a file."""
+    """Wait until the disk has what was written to a file; a thread that is `passing_through` has it leave the cache."""
     try:
         getattr(os, "fdatasync", os.fsync)(file.fileno())
     except OSError as error:
         raise write_error(path, "writing failed", error) from error
+    if _CAN_LEAVE_CACHE and _passing.get() is not None:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -135,14 +135,15 @@ class WriteBehind:
                 raise error
 
     def _write(self) -> None:
-        while (made := self._jobs.get()) is not None:
-            error: BaseException | None = None
-            try:
-                self._write_tile(made)
-            except BaseException as raised:
-                error = raised
-            del made  # its memory, before the next is waited for
-            self._done.put(error)
+        with passing_through():
+            while (made := self._jobs.get()) is not None:
+                error: BaseException | None = None
+                try:
+                    self._write_tile(made)
+                except BaseException as raised:
+                    error = raised
+                del made  # its memory, before the next is waited for
+                self._done.put(error)
 
     def _write_tile(self, made: Made) -> None:
         """Write a tile: by itself, since the variables of a loop would refer to its last array until the next one."""

@@ -26,9 +26,9 @@ TEXT = """\
 - load average before and after: {before:.2f}, {after:.2f}{busy}
 
 **W24** Reductions of a file, and a map from file to file, in a process that may have {limit}, each from a cold cache
-and beside what reading the file takes, or reading and writing it. What the process loads to start is not counted: it
-does not depend on the file. The most memory is what the system counts, pages of
-libraries among it ([Larger than memory](larger_than_memory.md)).
+and right after what reading the file takes alone, or reading and writing it: the median of three such turns. What the
+process loads to start is not counted, which does not depend on the file. The most memory is what the system counts,
+pages of libraries among it ([Larger than memory](larger_than_memory.md)).
 
 {streams}
 

@@ -147,6 +147,24 @@ def test_short_reads_and_those_of_others_stay_in_the_cache(told, tmp_path):
     assert not told
 
 
+def test_what_is_written_leaves_the_cache_once_the_disk_has_it(told, tmp_path, monkeypatch):
+    monkeypatch.setattr("tensorframe.files.ahead.FLUSH", 1)
+    with (tmp_path / "x").open("wb") as file:
+
+        class ToDisk:
+            def write(self, window, array):
+                file.write(array)
+
+            def flush(self):
+                access.to_disk(file, "x")
+
+        access.to_disk(file, "x")
+        assert not told
+        with WriteBehind() as behind:
+            behind.write([(ToDisk(), rows(1, 1, 8)[0], np.zeros((1, 8)))])
+        assert told == [(file.fileno(), 0, 0, 4)]
+
+
 def test_files_that_were_read_are_closed(tmp_path, monkeypatch):
     opened = []
 
