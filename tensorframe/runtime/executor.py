@@ -20,6 +20,7 @@ from tensorframe.backends.silence import SILENT, begin, end, silenced
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.transfer import is_shared, move
 from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime import events
 from tensorframe.runtime.failures import Recorded, explain
@@ -42,6 +43,8 @@ Perform = Callable[[Iterable[Action], list[Any], Plan, Recorded], None]
 
 # What a program of one result without a donor is given to write to.
 BLANK = (None,)
+# ops whose kernels may set a mark: at an index out of bounds, or a matrix that cannot be factorised
+_MARKING = frozenset({Kind.GATHER, Kind.SCATTER, Kind.LIBRARY})
 
 
 def run(plan: Plan, slots: list[Any], recorded: Recorded, stamps: list[int] | None = None) -> None:
@@ -81,7 +84,7 @@ def execute(
         return
     asked = checked or stamps is not None or bool(events.listeners)
     perform: Perform = _perform
-    if runner.waits and not asked:
+    if runner.looks_up and not asked:
         from tensorframe.runtime.checking import checking  # for devices alone
 
         perform = checking(_perform)
@@ -142,6 +145,11 @@ def _observed(
             observer.close()
 
 
+def _looks_up(step: Step) -> bool:
+    """Whether a step's kernels may set a mark, for which devices are asked when all steps have run."""
+    return any(op.op.kind in _MARKING for op in step.region.ops)
+
+
 def runner_of(plan: Plan, recorded: Recorded) -> Runner:
     """Return what runs the plan, each step compiled by the backend of its device; the plan keeps it."""
     runner: Runner | None = plan.runner
@@ -168,6 +176,7 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     runner = plan.runner = Runner(
         tuple(actions), all(silent), rest, waits, can_take_long(plan), (shown, _settled)
     )
+    runner.looks_up = waits and any(map(_looks_up, plan.steps))
     runner.needs = needs_of(plan)
     runner.chunked = _chunked(plan) if waits else ()
     tell_span(Work.PREPARE, f"{len(actions)} steps", "", began)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from tensorframe.backends.base import Backend
 from tensorframe.backends.registry import backend_of, used_devices
 from tensorframe.dtypes import DType
 from tensorframe.errors import TensorFrameError
@@ -30,12 +31,12 @@ def hand_over(nodes: Sequence[Node]) -> None:
         handing_over.reset(token)
     for node in pending:
         if type(node.storage.handle) is not np.ndarray:
-            _promise(node)
+            _promise(node, backend_of(node.device))
 
 
-def _promise(node: Node) -> None:
+def _promise(node: Node, backend: Backend) -> None:
     step = _step(node.op.name, node.dtype, node.shape, node.device)
-    backend_of(node.device).hand_over(node.storage, step, describe(node.site))
+    backend.hand_over(node.storage, step, describe(node.site))
 
 
 @lru_cache(1024)
@@ -54,12 +55,16 @@ def is_ready(node: Node) -> bool:
 
 def wait_for(nodes: Sequence[Node]) -> None:
     """Wait until the values of computed nodes are there."""
-    waiting = [node for node in nodes if type(node.storage.handle) is not np.ndarray]
-    for node in waiting:
+    waiting = [
+        (node, backend_of(node.device))
+        for node in nodes
+        if type(node.storage.handle) is not np.ndarray
+    ]
+    for node, backend in waiting:
         catch_up_with(node)  # which an interrupt ends
-        _promise(node)
-    for node in waiting:
-        backend_of(node.device).wait_for(node.storage)
+        _promise(node, backend)
+    for node, backend in waiting:
+        backend.wait_for(node.storage)
 
 
 def synchronize(device: Device) -> None:

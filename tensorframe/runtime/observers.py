@@ -67,6 +67,7 @@ class Runner:
     `observers` are those of every run: of the first, when kernels may be compiled, others than of the rest. `alone` is
     the program of a plan that is one call of it with the leaves, once that has run; `is_new` before the first run.
     `needs` are the bytes that it takes of each memory, if these are enough to be looked at: see runtime/fitting.py.
+    `looks_up` says that devices are to be asked for indices out of bounds when all steps have run: see `checking.py`.
     `chunked` are devices whose results are settled at the end: see `settling.py`. `seconds` are what a run took on
     devices that work on their own: see `pace.py`.
     """
@@ -79,6 +80,7 @@ class Runner:
     observers: tuple[Observer, ...]
     alone: Program | None = None
     is_new: bool = True
+    looks_up: bool = False
     needs: tuple[Need, ...] = ()
     chunked: tuple[Device, ...] = ()
     seconds: Seconds = field(default_factory=dict)

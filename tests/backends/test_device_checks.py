@@ -7,6 +7,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import IndexingError
+from tensorframe.runtime import checking as runtime_checking
 from tests.backends.counts import counted
 from tests.backends.devices import on_every_device
 
@@ -42,6 +43,27 @@ def test_a_plan_asks_once(device):
         found = function(*tensors)
     assert (counts["read"], counts["write"]) == (1, 1)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+
+
+@on_every_device
+def test_only_plans_that_may_set_a_mark_make_what_asks_for_it(device, monkeypatch):
+    made = []
+    checking = runtime_checking.checking
+    monkeypatch.setattr(
+        runtime_checking, "checking", lambda perform: made.append(perform) or checking(perform)
+    )
+    x, index = on(device, np.ones((3, 4), np.float32), [2, 0])
+    for program, asks in (
+        (lambda x, _: tfr.softmax(tfr.exp(x) + 1), False),
+        (lambda x, _: x @ x.mT, False),
+        (partial(tfr.take, axis=0), True),
+        (lambda x, _: tfr.sort(x), True),
+    ):
+        function = tfr.jit(program)
+        for _ in range(3):
+            made.clear()
+            function(x, index)
+        assert bool(made) == asks
 
 
 @on_every_device

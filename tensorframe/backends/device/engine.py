@@ -227,10 +227,8 @@ class KernelBackend(Backend):
     def hand_over(self, storage: Storage, step: str, location: str | None) -> None:
         """Have the device begin, and promise that these values will be there, unless that is promised already."""
         blocks = [block for block in _blocks(storage) if block.promise is None]
-        if blocks and self.is_open(
-            storage.device
-        ):  # else their values are lost, as reading them says
-            open_device = self.open_device(storage.device)
+        open_device = self._open_devices.get(storage.device)
+        if blocks and open_device is not None:  # else values are lost, as reading them says
             with open_device.queue.lock:
                 promise = Promise(open_device.queue.mark(), step, location)
                 open_device.promises.add(promise)
@@ -239,9 +237,9 @@ class KernelBackend(Backend):
 
     def wait_for(self, storage: Storage) -> None:
         """Wait for what was promised; raise what went wrong instead."""
-        if not self.is_open(storage.device):
+        open_device = self._open_devices.get(storage.device)
+        if open_device is None:
             return  # it is lost, as reading it says
-        open_device = self.open_device(storage.device)
         with open_device.queue.lock:
             for block in _blocks(storage):
                 open_device.promises.settle(block.promise)
@@ -250,10 +248,10 @@ class KernelBackend(Backend):
 
     def is_read_early(self, storage: Storage) -> bool:
         """Whether these values were handed over, to a queue whose copies wait for nothing that came later."""
-        if not self.is_open(storage.device):
+        open_device = self._open_devices.get(storage.device)
+        if open_device is None or not open_device.queue.copies_beside:
             return False
-        beside = self.open_device(storage.device).queue.copies_beside
-        return beside and all(block.promise is not None for block in _blocks(storage))
+        return all(block.promise is not None for block in _blocks(storage))
 
     def is_done(self, storage: Storage) -> bool:
         """Whether the device has done what gives these values."""
