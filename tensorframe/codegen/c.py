@@ -261,6 +261,32 @@ class _Printer(PointerVectors):
         first = f"{source} + ({origin(source)} + {self.text(copy.source_position)})"
         return [f"copy_neighbours({to}, {first}, {self.text(copy.valid)});"]
 
+    def read(self, read: ir.ReadNeighbours) -> list[str]:
+        """Return the lines that read neighbouring elements by one access where it is aligned, else one by one."""
+        names = [self.name(variable.name) for variable in read.variables]
+        side, count = self.side(read.source, len(names)), len(names)
+        zero = self.literal(ir.literal(0, read.source.dtype))
+        place = f"{side.buffer} + ({side.origin}{self.text(read.position)})"
+        together = [f"{name} = together.at[{number}];" for number, name in enumerate(names)]
+        alone = [
+            f"{name} = {number}u < valid ? first[{number}] : {zero};"
+            for number, name in enumerate(names)
+        ]
+        kind = self._stored(read.source.dtype)
+        pointer = self._dialect.pointer.format(const="const ", type=kind)
+        aligned = f"({self._dialect.address})first % {side.alignment}u == 0u"
+        lines = [
+            f"{pointer} first = {place};",
+            f"const {self._dialect.types['uint32']} valid = {self.text(read.valid)};",
+            f"if (valid == {count}u && {aligned}) {{",
+            f"    const {side.type} together = *{side.pointer}first;",
+            *indented(together),
+            "} else {",
+            *indented(alone),
+            "}",
+        ]
+        return ["{", *indented(lines), "}"]
+
     def multiply(self, product: ir.MultiplyTiles) -> list[str]:
         """Return the calls that read tiles of both factors, and those that multiply each with each."""
         if not self._dialect.copied:

@@ -74,6 +74,8 @@ class Statements(ABC):
             return self.wait(statement)
         if isinstance(statement, ir.CopyNeighbours):
             return self.copy(statement)
+        if isinstance(statement, ir.ReadNeighbours):
+            return self.read(statement)
         if isinstance(statement, ir.MultiplyTiles):
             return self.multiply(statement)
         return (
@@ -117,6 +119,10 @@ class Statements(ABC):
     def copy(self, copy: ir.CopyNeighbours) -> list[str]:
         """Return the lines that copy neighbouring elements to shared memory."""
         raise self._refusal(copy)
+
+    def read(self, read: ir.ReadNeighbours) -> list[str]:
+        """Return the lines that read neighbouring elements into variables."""
+        raise self._refusal(read)
 
     def multiply(self, product: ir.MultiplyTiles) -> list[str]:
         """Return the lines by which warps add products of tiles to what their threads have."""

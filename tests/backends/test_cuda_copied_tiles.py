@@ -1,4 +1,4 @@
-"""Products whose tiles a GPU copies to shared memory while it multiplies: CUDA's text run as C++ on the processor."""
+"""Products whose tiles a GPU copies, or threads read by vectors: CUDA's text run as C++ on the processor."""
 
 import numpy as np
 import pytest
@@ -31,19 +31,27 @@ def drawn(*shape, dtype="float32", seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 
 
-def result(x, y, *, copies):
-    """The bytes of a product and what is done to it, made with or without copies."""
+WAYS = {"copies": "copy_neighbours", "neighbours": "together.at[", "elements": ""}
+
+
+def result(x, y, way):
+    """A product and what is done to it, made with copies, with reads of neighbours, or element by element."""
     place = tfr.Device("cuda")
     traits = backend_of(place).open_device(place).queue.traits
     assert traits.copies
+    assert traits.neighbours
     try:
-        object.__setattr__(traits, "copies", copies)
+        object.__setattr__(traits, "copies", way == "copies")
+        object.__setattr__(traits, "neighbours", way == "neighbours")
         forget_builds()
         expression = tfr.maximum(x @ y, 0) + 1
-        assert ("copy_neighbours" in str(tfr.explain(expression, source=True))) == copies
+        text = str(tfr.explain(expression, source=True))
+        for name, word in WAYS.items():
+            assert not word or (word in text) == (name == way)
         return expression.numpy()
     finally:
-        object.__setattr__(traits, "copies", True)
+        for name in ("copies", "neighbours"):
+            object.__setattr__(traits, name, True)
         forget_builds()
 
 
@@ -56,6 +64,7 @@ def test_sums_are_those_of_tiles_that_threads_read(gpu, dtype, turned):
     x = tfr.asarray(left.swapaxes(1, 2).copy() if turned[0] else left, device="cuda")
     y = tfr.asarray(right.T.copy() if turned[1] else right, device="cuda")
     x, y = x.mT if turned[0] else x, (y.mT if turned[1] else y)[1:]  # an odd first element
-    found = result(x, y, copies=True)
-    assert found.tobytes() == result(x, y, copies=False).tobytes()
+    found = result(x, y, "copies")
+    for way in ("neighbours", "elements"):
+        assert found.tobytes() == result(x, y, way).tobytes()
     np.testing.assert_allclose(found, np.maximum(left @ right[1:], 0) + 1, rtol=1e-4, atol=1e-5)

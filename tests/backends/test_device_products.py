@@ -224,11 +224,12 @@ def test_four_bytes_are_multiplied_at_once(device, left, right, result):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "complex64"])
-def test_tiles_that_are_read_ahead(device, dtype):
+@pytest.mark.parametrize("length", [50, 52], ids=["odd lines", "aligned lines"])
+def test_tiles_that_are_read_ahead(device, dtype, length):
     """As GPUs have them, with the sums of tiles that are not; beside them something is done to the product."""
     place = tfr.Device(device)
     traits = backend_of(place).open_device(place).queue.traits
-    x, y = on(device, some((70, 50), dtype)), on(device, some((2, 50, 66), dtype, seed=1))
+    x, y = on(device, some((70, length), dtype)), on(device, some((2, length, 68), dtype, seed=1))
     found = []
     memory = traits.double_buffer
     try:

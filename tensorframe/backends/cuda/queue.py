@@ -90,6 +90,7 @@ class CudaQueue(Queue):
             # tensor cores multiply these, with sums of float32
             tile_products=NARROW if has_tiles else frozenset(),
             copies=is_ampere,
+            neighbours=True,
         )
 
     def allocate(self, nbytes: int) -> Any:

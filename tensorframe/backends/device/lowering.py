@@ -89,6 +89,7 @@ class Lowering:
             traits.max_buffers,
             traits.double_buffer,
             traits.copies,
+            traits.neighbours,
             queue.tunings,
         )
 

@@ -51,9 +51,8 @@ class Traits:
     rows: int = 0  # bytes of a group for rows that several passes read; 0 where caches do as well
     double_buffer: int = 0  # bytes of a group for tiles that are read ahead; 0 where that is slower
     tile_products: frozenset[DType] = frozenset()  # whose products warps make of tiles, in float32
-    copies: bool = (
-        False  # whether it copies to memory of a group while threads compute, 16 bytes at once
-    )
+    copies: bool = False  # whether it copies to memory of a group by itself, 16 bytes at once
+    neighbours: bool = False  # whether threads that read ahead for products do so by 16 bytes
 
 
 def forked(device: str) -> DeviceError:

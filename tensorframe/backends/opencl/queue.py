@@ -85,6 +85,7 @@ class OpenClQueue(Queue):
             access=0 if is_processor else _ACCESS,
             rows=0 if is_processor else shared,
             double_buffer=0 if is_processor else shared,
+            neighbours=True,
             max_threads=int(device.max_work_group_size),
             max_shared=shared,
         )

@@ -89,7 +89,8 @@ class Target:
     thread reads or writes at once; 0 where it does so element by element. `rows` are the bytes that a group has for
     rows that several passes read: they are read once. `tile_products` are dtypes whose products warps make of tiles.
     A kernel has at most so many `buffers`. Where products fit into so many bytes of a `double_buffer`, they have one,
-    to which a device may copy (`copies`) while threads compute.
+    to which a device may copy (`copies`) while threads compute; else these read ahead, several `neighbours` at once
+    where the dialect has that.
     """
 
     lanes: int
@@ -101,6 +102,7 @@ class Target:
     buffers: int = 1 << 10
     double_buffer: int = 0
     copies: bool = False
+    neighbours: bool = False
     tunings: Any = field(default=None, compare=False)  # see `algorithms/tunings.py`
 
 

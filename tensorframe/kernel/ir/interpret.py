@@ -265,6 +265,8 @@ class _Thread:
                 self._allocate(statement)
             elif isinstance(statement, ir.CopyNeighbours):
                 self._copy(statement)
+            elif isinstance(statement, ir.ReadNeighbours):
+                self._read(statement)
             elif isinstance(statement, ir.StreamingStore):
                 self._stream(statement)
             elif not isinstance(statement, ir.Prefetch):
@@ -296,6 +298,13 @@ class _Thread:
         elements = self.memory[copy.source][first : first + valid]
         target = self.memory[copy.buffer][to : to + ir.neighbours(copy.buffer.dtype)]
         target[:valid], target[valid:] = elements.view(copy.buffer.dtype), 0
+
+    def _read(self, read: ir.ReadNeighbours) -> None:
+        valid = int(self._evaluated(read.valid))
+        first = int(_place(read.source, self._evaluated(read.position)))
+        elements = self.memory[read.source][first : first + valid]
+        for number, variable in enumerate(read.variables):
+            self.values[variable] = elements[number] if number < valid else variable.dtype.type(0)
 
     def tile(self, tile: ir.Tile, dtype: DType, count: int) -> Array:
         """Return numbers of a tile in shared memory: `count` lines along the inner axis of a product."""

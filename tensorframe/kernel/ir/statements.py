@@ -142,13 +142,13 @@ class Barrier:
     """Wait for all threads of the group; what they stored in shared memory before can be loaded afterwards."""
 
 
-# bytes of neighbouring elements that are copied to shared memory at once
-_COPIED = 16
+# bytes of neighbouring elements that are read, or copied to shared memory, at once
+_AT_ONCE = 16
 
 
 def neighbours(dtype: DType) -> int:
-    """Return how many neighbouring elements of a dtype are copied to shared memory at once."""
-    return _COPIED // dtype.itemsize
+    """Return how many neighbouring elements of a dtype are read, or copied to shared memory, at once."""
+    return _AT_ONCE // dtype.itemsize
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,6 +163,19 @@ class CopyNeighbours:
     position: Expr
     source: Buffer
     source_position: Expr
+    valid: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadNeighbours:
+    """Read `neighbours` of an input into variables of a thread: `valid` of them, and the others become zero.
+
+    The position is a multiple of their number where a device is to read all at once.
+    """
+
+    variables: tuple[Variable, ...]
+    source: Buffer
+    position: Expr
     valid: Expr
 
 
@@ -212,6 +225,7 @@ Statement = (
     | Combine
     | Barrier
     | CopyNeighbours
+    | ReadNeighbours
     | MultiplyTiles
 )
 

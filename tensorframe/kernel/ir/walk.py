@@ -59,16 +59,18 @@ def own_expressions(statement: ir.Statement) -> tuple[ir.Expr, ...]:
         return (statement.joined,)
     if isinstance(statement, ir.CopyNeighbours):
         return (statement.position, statement.source_position, statement.valid)
+    if isinstance(statement, ir.ReadNeighbours):
+        return (statement.position, statement.valid)
     if isinstance(statement, ir.MultiplyTiles):
         return (statement.left.position, statement.right.position)
     return () if isinstance(statement, ir.Barrier) else (statement.value,)
 
 
 def copied_inputs(statements: Iterable[ir.Statement]) -> set[ir.Buffer]:
-    """Return the inputs that statements copy to shared memory."""
+    """Return the inputs that statements copy to shared memory, or read by several elements at once."""
     copied: set[ir.Buffer] = set()
     for statement in statements:
-        if isinstance(statement, ir.CopyNeighbours):
+        if isinstance(statement, ir.CopyNeighbours | ir.ReadNeighbours):
             copied.add(statement.source)
         elif isinstance(statement, ir.Loop | ir.If):
             copied |= copied_inputs(statement.body)
@@ -79,6 +81,8 @@ def changed_variables(statement: ir.Statement) -> tuple[ir.Variable, ...]:
     """Return the accumulators that a statement itself changes."""
     if isinstance(statement, ir.Set | ir.Combine):
         return (statement.variable,)
+    if isinstance(statement, ir.ReadNeighbours):
+        return statement.variables
     return statement.totals if isinstance(statement, ir.MultiplyTiles) else ()
 
 
@@ -108,6 +112,10 @@ def with_own_expressions(
             position=change(statement.position),
             source_position=change(statement.source_position),
             valid=change(statement.valid),
+        )
+    if isinstance(statement, ir.ReadNeighbours):
+        return replace(
+            statement, position=change(statement.position), valid=change(statement.valid)
         )
     if isinstance(statement, ir.MultiplyTiles):
         left, right = [

@@ -14,8 +14,7 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.product import Side, Tiled, Totals
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.kernel.ir.formula import both, where
-from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+from tensorframe.kernel.ir.loops import ZERO, digits
 
 _HALVES = 2
 
@@ -26,11 +25,7 @@ class Copied(Tiled, ABC):
     @property
     def fits(self) -> bool:
         """Whether elements of both factors lie side by side, along the inner axis or along the loop across it."""
-        accesses = self._body.nest.accesses
-        return all(
-            side.inside or (side.loop is not None and accesses[side.key].steps[side.loop] == 1)
-            for side in (self._left, self._right)
-        )
+        return self._has_neighbours(self._left) and self._has_neighbours(self._right)
 
     @abstractmethod
     def _multiplied(self, totals: Totals, part: ir.Expr) -> ir.Statement:
@@ -77,20 +72,11 @@ class Copied(Tiled, ABC):
         last: ir.Expr,
     ) -> ir.Statement:
         """Return the copy of neighbours, which are the tile's `number`th."""
-        body, memory = self._body, side.memory[0]
-        each = ir.neighbours(memory.dtype)
-        beside = (self._depth if side.inside else side.length) // each
-        line, nth = digits(number, [ZERO, ir.literal(beside, ir.INDEX)])
-        across, inner = (line, nth * each) if side.inside else (nth * each, line)
-        along, ahead = corner + across, first + inner
-        size = ir.literal(1, ir.INDEX) if side.loop is None else body.sizes[side.loop]
-        self._set_indices({side.loop: along}, inside=True)
-        source, _ = self._place(side, ahead)
-        left = last - ahead if side.inside else size - along
-        there = ahead < last if side.inside else both(ahead < last, along < size)
-        valid = where(there, smaller(left, ir.literal(each, ir.INDEX)), 0)
-        position = part * self._piece(side) + line * side.pitch + nth * each
-        bits = ir.Buffer(body.inputs[side.factor.source].name, memory.dtype, ir.Role.INPUT)
+        memory = side.memory[0]
+        across, inner, source, valid = self._neighbours(side, number, corner, first, last)
+        line, beside = (across, inner) if side.inside else (inner, across)
+        position = part * self._piece(side) + line * side.pitch + beside
+        bits = ir.Buffer(self._body.inputs[side.factor.source].name, memory.dtype, ir.Role.INPUT)
         return ir.CopyNeighbours(memory, position, bits, source, valid)
 
 

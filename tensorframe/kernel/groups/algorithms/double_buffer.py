@@ -19,18 +19,20 @@ from tensorframe.kernel.ir.loops import ZERO
 _HALVES = 2
 # Elements that a thread reads at once, at most: where lines begin is a multiple of it.
 _AT_ONCE = 4
+# Bytes of the smallest element of which a thread reads several at once.
+_LEAST = 4
 
 
 class Ahead(NamedTuple):
-    """An element of a next tile: its parts in registers of a thread, and where shared memory has it.
+    """What a thread reads of a next tile at once: its registers, what sets them, and where shared memory has each.
 
-    `number` is that of the element in its tile, which not every thread has where the tile is small.
+    `number` is that of the read in its tile, which not every thread has where the tile is small.
     """
 
     number: ir.Expr
     registers: Sequence[ir.Variable]
-    values: Sequence[ir.Expr]
-    position: ir.Expr
+    reads: Sequence[ir.Statement]
+    places: Sequence[tuple[ir.Buffer, ir.Expr]]
 
 
 class DoubleBuffered(Tiled):
@@ -78,17 +80,56 @@ class DoubleBuffered(Tiled):
             ir.Loop(step, ZERO, steps, turn),
         )
 
+    def _each(self, side: Side) -> int:
+        """Return how many elements of a factor a thread reads at once, those that lie side by side."""
+        product, total = self._product, self._product.total
+        alone = product.parts > 1 or total.itemsize < _LEAST or side.factor.gather is not None
+        whole = self._body.inputs[side.factor.source].dtype == total
+        if alone or not (whole and self._target.neighbours and self._has_neighbours(side)):
+            return 1
+        each = ir.neighbours(total)
+        line = self._depth if side.inside else side.length
+        return each if line % each == 0 and side.inside == (side.factor.inner == 1) else 1
+
     def _ahead(self, side: Side, corner: ir.Expr, first: ir.Expr, last: ir.Expr) -> list[Ahead]:
         """Return what a thread, of the group's `lane`, has of a tile."""
-        lanes, elements = self._target.lanes, list[Ahead]()
-        for turn in range(-(-side.length * self._depth // lanes)):
+        lanes, each, elements = self._target.lanes, self._each(side), list[Ahead]()
+        for turn in range(-(-side.length * self._depth // (each * lanes))):
             number = ir.index("lane") + turn * lanes
+            if each > 1:
+                elements.append(self._beside(side, turn, number, corner, first, last))
+                continue
             position, values = self._elements(side, number, corner, first, last)
             registers = [
                 ir.variable(f"next_{memory.name}_{turn}", memory.dtype) for memory in side.memory
             ]
-            elements.append(Ahead(number, registers, values, position))
+            reads = [ir.Set(*pair) for pair in zip(registers, values, strict=True)]
+            places = [(memory, position) for memory in side.memory]
+            elements.append(Ahead(number, registers, reads, places))
         return elements
+
+    def _beside(
+        self,
+        side: Side,
+        turn: int,
+        number: ir.Expr,
+        corner: ir.Expr,
+        first: ir.Expr,
+        last: ir.Expr,
+    ) -> Ahead:
+        """Return what a thread reads of neighbouring elements."""
+        (memory,) = side.memory
+        across, inner, source, valid = self._neighbours(side, number, corner, first, last)
+        place = inner * side.pitch + across
+        step = side.pitch if side.inside else 1
+        count = ir.neighbours(memory.dtype)
+        registers = [
+            ir.variable(f"next_{memory.name}_{turn}_{nth}", memory.dtype) for nth in range(count)
+        ]
+        buffer = self._body.inputs[side.factor.source]
+        read = ir.ReadNeighbours(tuple(registers), buffer, source, valid)
+        places = [(memory, place + nth * step if nth else place) for nth in range(count)]
+        return Ahead(number, registers, [read], places)
 
     def _emptied(self, tiles: Sequence[tuple[Side, list[Ahead]]]) -> list[ir.Statement]:
         """Return what gives registers a value outside of the loops over threads, for the whole kernel."""
@@ -102,28 +143,21 @@ class DoubleBuffered(Tiled):
 
     def _read(self, tile: Sequence[Ahead]) -> ir.Statement:
         """Return what reads the elements of a tile into registers."""
-        reads = [
-            ir.Set(register, value)
-            for element in tile
-            for register, value in zip(element.registers, element.values, strict=True)
-        ]
-        return self._by_all(reads)
+        return self._by_all([read for ahead in tile for read in ahead.reads])
 
     def _kept(self, side: Side, tile: Sequence[Ahead], half: ir.Expr) -> ir.Statement:
         """Return what puts them into a half of shared memory."""
-        size = side.pitch * self._depth
+        size, count = side.pitch * self._depth, side.length * self._depth // self._each(side)
         stores: list[ir.Statement] = []
-        for element in tile:
-            position = element.position if half is ZERO else half * size + element.position
+        for ahead in tile:
             puts = tuple(
                 [
-                    ir.Store(memory, position, register)
-                    for memory, register in zip(side.memory, element.registers, strict=True)
+                    ir.Store(memory, place if half is ZERO else half * size + place, register)
+                    for (memory, place), register in zip(ahead.places, ahead.registers, strict=True)
                 ]
             )
-            count = side.length * self._depth
             whole = count % self._target.lanes == 0
-            stores += puts if whole else [ir.If(element.number < count, puts)]
+            stores += puts if whole else [ir.If(ahead.number < count, puts)]
         return self._by_all(stores)
 
     def _by_all(self, statements: Sequence[ir.Statement]) -> ir.Statement:

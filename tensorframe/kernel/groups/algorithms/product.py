@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
 from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
@@ -26,7 +27,7 @@ from tensorframe.kernel.groups.algorithms.product_loops import (
 )
 from tensorframe.kernel.groups.algorithms.tunings import Tiling, name_of
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.kernel.ir.formula import equal, where
+from tensorframe.kernel.ir.formula import both, equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
 from tensorframe.kernel.math.scalars import converted
@@ -219,6 +220,28 @@ class Tiled:
             if loop is not None:
                 body.indices[loop] = smaller(place, body.sizes[loop] - 1) if inside else place
 
+    def _has_neighbours(self, side: Side) -> bool:
+        """Whether elements of a factor lie side by side, along the inner axis or along the loop across it."""
+        steps = self._body.nest.accesses[side.key].steps
+        return side.factor.inner == 1 or (side.loop is not None and steps[side.loop] == 1)
+
+    def _neighbours(
+        self, side: Side, number: ir.Expr, corner: ir.Expr, first: ir.Expr, last: ir.Expr
+    ) -> Neighbours:
+        """Return where the tile's `number`th elements that lie side by side are."""
+        each = ir.neighbours(side.memory[0].dtype)
+        beside = (self._depth if side.inside else side.length) // each
+        line, nth = digits(number, [ZERO, ir.literal(beside, ir.INDEX)])
+        across, inner = (line, nth * each) if side.inside else (nth * each, line)
+        along, ahead = corner + across, first + inner
+        size = ir.literal(1, ir.INDEX) if side.loop is None else self._body.sizes[side.loop]
+        self._set_indices({side.loop: along}, inside=True)
+        source, _ = self._place(side, ahead)
+        left = last - ahead if side.inside else size - along
+        there = ahead < last if side.inside else both(ahead < last, along < size)
+        valid = where(there, smaller(left, ir.literal(each, ir.INDEX)), 0)
+        return Neighbours(across, inner, source, valid)
+
     def _multiply(self, totals: Totals, tile: ir.Expr) -> ir.Statement:
         """Return the loop in which every thread takes in a tile of each factor: shared memory may have several."""
         lane, inner, blocking = ir.index("lane"), ir.index("inner"), self._blocking
@@ -331,6 +354,15 @@ class Tiled:
 
 
 Totals = list[tuple[int, int, tuple[ir.Variable, ...]]]
+
+
+class Neighbours(NamedTuple):
+    """The first of neighbouring elements: where in a tile it is, and in memory, and how many of them are there."""
+
+    across: ir.Expr
+    inner: ir.Expr
+    source: ir.Expr
+    valid: ir.Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,12 @@ class _Narrower:
                     source_position=self._as_position(changed.source_position),
                     valid=self._as_position(changed.valid),
                 )
+            elif isinstance(changed, ir.ReadNeighbours):
+                changed = replace(
+                    changed,
+                    position=self._as_position(changed.position),
+                    valid=self._as_position(changed.valid),
+                )
             elif isinstance(changed, ir.MultiplyTiles):
                 left, right = [
                     replace(tile, position=self._as_position(tile.position))
