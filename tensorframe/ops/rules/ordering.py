@@ -56,7 +56,9 @@ def of_select(ct: Term, out: Term, lines: Term, places: Term) -> Sequence[Any]:
     count = places.shape[axis]
     if is_selected(lines.shape[axis], count):
         shares = [
-            _found_again(*[_one(term, axis, number) for term in (ct, out, places)], lines, axis)
+            _found_again(
+                _one(ct, axis, number), _one(out, axis, number), _one(places, axis, number), lines
+            )
             for number in range(count)
         ]
         return sum(shares[1:], shares[0]), None
@@ -69,8 +71,9 @@ def _one(x: Term, axis: int, number: int) -> Term:
     return x.sliced(starts, (*x.shape[:axis], 1), (1,) * (axis + 1))
 
 
-def _found_again(ct: Term, value: Term, place: Term, lines: Term, axis: int) -> Term:
+def _found_again(ct: Term, value: Term, place: Term, lines: Term) -> Term:
     """Return cotangents of one element of each line where that is: of equal ones, the one a stable order puts there."""
+    axis = len(lines.shape) - 1
     missing, is_missing = [call("isnan", x, attrs=()) for x in (lines, value)]
     smaller = where(is_missing, logical_not(missing), lines < value)
     before = smaller.cast(int32).sum((axis,), True)

@@ -206,7 +206,9 @@ def turn(kernel: Array, target: Array, memory: Recorder) -> None:
         return
     count = prod(positions)
     matrices = Matrices(out, count, by_out, target.strides[0])
-    if by_channel == count * kernel.itemsize:  # one matrix, whose rows are far apart: a few at a time, each in one go
+    if (
+        by_channel == count * kernel.itemsize
+    ):  # one matrix, whose rows are far apart: a few at a time, each in one go
         for few in slices(out, HOST.line // kernel.itemsize):
             rows = few.stop - few.start
             own = matrices._replace(rows=rows, columns=count * inner)
