@@ -32,10 +32,10 @@ def of_fresh_processes(chosen: list[Program], device: str, how: list[str]) -> It
                     yield f"{device}: {name}, a fresh process with {cache} cache"
 
 
-def of_draws(device: str) -> Iterator[str]:
-    """Yield the distributions that have other bits than on numpy, for any of the keys."""
+def of_draws(device: str, keys: int) -> Iterator[str]:
+    """Yield the distributions that have other bits than on numpy, for any of so many keys."""
     for name, draw in DRAWS.items():
-        for key in random.split(random.key(99), KEYS):
+        for key in random.split(random.key(99), keys):
             one, other = (draw(1003, key=key, device=place) for place in (device, "numpy"))
             if bits(one) != bits(other):
                 yield f"{device}: {name} with {key}"
@@ -51,7 +51,7 @@ def main() -> int:
     ]
     parser.add_argument("--devices", default=",".join(here), help="which, with commas between")
     parser.add_argument("--quick", action="store_true", help="a selection of the programs")
-    parser.add_argument("--every", type=int, default=1, help="one of so many programs")
+    parser.add_argument("--every", type=int, default=1, help="one of so many programs, and of keys")
     parser.add_argument("--digests", action="store_true", help="only print digests, as JSON")
     said = parser.parse_args()
     chosen = programs(thorough=not said.quick)[:: said.every]
@@ -60,11 +60,13 @@ def main() -> int:
         sys.stdout.write(json.dumps(digests(chosen, devices[0])))
         return 0
     count = 0
+    # what chooses the programs here has to choose those of other processes
+    how = [*(["--quick"] if said.quick else []), "--every", str(said.every)]
     for device in devices:
         for found in (
             *[line for one in chosen for line in violations(one, device)],
-            *of_fresh_processes(chosen, device, ["--quick"] if said.quick else []),
-            *of_draws(device),
+            *of_fresh_processes(chosen, device, how),
+            *of_draws(device, max(KEYS // said.every, 1)),
         ):
             count += 1
             sys.stdout.write(f"{found}\n")
