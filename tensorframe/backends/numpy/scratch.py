@@ -333,7 +333,8 @@ def _of_positions(call: Call) -> int:
         return 0
     if len(axes) > 1:
         return call.first
-    return min(call.elements, max(PIECE, shape[axes[0]])) * call.kind.itemsize
+    length: int = shape[axes[0]]
+    return min(call.elements, max(PIECE, length)) * call.kind.itemsize
 
 
 # what transforms
