@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,14 +14,14 @@ import wgpu
 
 from tensorframe.backends.critical import critical_section
 from tensorframe.backends.device.promises import Mark
-from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.device.queue import Bytes, Launched, Queue, Traits
 from tensorframe.backends.device.trials import joins, run_on
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.backends.wgpu.adapters import Adapter
 from tensorframe.backends.wgpu.error_translation import translated_errors
 from tensorframe.backends.wgpu.exactness import exact, fused
-from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording, Window
+from tensorframe.backends.wgpu.recording import Launch, Memory, Pipeline, Recording, Window
 from tensorframe.backends.wgpu.timestamps import Timestamps
 from tensorframe.backends.wgpu.windows import Ranges
 from tensorframe.codegen.raw.failures import failure
@@ -252,7 +252,7 @@ class WgpuQueue(Queue):
     def copy(self, source: Memory, start: int, target: Memory, offset: int, nbytes: int) -> None:
         """Copy bytes from one buffer to another one, in words."""
         with translated_errors("a copy on the device fails"):
-            self._recording.use(source, target)
+            self._recording.use((source, target))
             self._recording.copy(source.handle, start, target.handle, offset, -(-nbytes // 4) * 4)
 
     def source(self, kernel: Kernel) -> str:
@@ -304,10 +304,32 @@ class WgpuQueue(Queue):
     ) -> None:
         """Record a kernel, as several launches if operands are larger than shaders may be given."""
         with translated_errors("a kernel does not run"):
-            if any(buffer.nbytes > self.traits.max_block for buffer in buffers):
+            if self._is_in_parts(buffers):
                 self._launch_in_parts(built, buffers, words)
             else:
-                self._record(self._fitting(built, buffers, words), groups, buffers, words)
+                pipeline = self._fitting(built, buffers, words)
+                self._record(self._recording.ready(pipeline, groups, buffers, words))
+
+    def bound(self, launches: Sequence[Launched]) -> Callable[[], None]:
+        """Return what records launches again and again, whose pipelines and bind groups are found once."""
+        if any(self._is_in_parts(buffers) for _, _, buffers, _ in launches):
+            return super().bound(launches)
+        with translated_errors("a kernel does not run"):
+            ready = [
+                self._recording.ready(self._fitting(built, buffers, words), groups, buffers, words)
+                for built, groups, buffers, words in launches
+            ]
+
+        def run() -> None:
+            with translated_errors("a kernel does not run"):
+                for launch in ready:
+                    self._record(launch)
+
+        return run
+
+    def _is_in_parts(self, buffers: Sequence[Memory | Window]) -> bool:
+        """Whether operands are larger than shaders may be given."""
+        return any(buffer.nbytes > self.traits.max_block for buffer in buffers)
 
     def _fitting(
         self, built: Built, buffers: Sequence[Memory | Window], words: np.ndarray[Any, Any]
@@ -321,19 +343,13 @@ class WgpuQueue(Queue):
             built.pipeline = self._pipeline(print_kernel(built.kernel, self._dialect), built.kernel)
         return built.pipeline
 
-    def _record(
-        self,
-        pipeline: Pipeline,
-        groups: int,
-        buffers: Sequence[Memory | Window],
-        words: np.ndarray[Any, Any],
-    ) -> None:
+    def _record(self, ready: Launch) -> None:
         times = None
         if self.clocks:
             launch = self._timestamps.another()
             self.timed(launch)
             times = self._timestamps.writes(launch)
-        self._recording.launch(pipeline, groups, buffers, words, times)
+        self._recording.launch(ready, times)
 
     def count_time(self, on: bool) -> None:
         """Use queries from the first one on."""
@@ -360,7 +376,8 @@ class WgpuQueue(Queue):
             built.windowed = self._pipeline(shader, kernel)
         for passed, parts, count in ranges.parts():
             groups = count if over_groups(kernel) else -(-count // kernel.lanes)
-            self._record(built.windowed, min(groups, self.traits.max_groups), parts, passed)
+            groups = min(groups, self.traits.max_groups)
+            self._record(self._recording.ready(built.windowed, groups, parts, passed))
 
     def window(self, buffer: Memory, first: int, nbytes: int) -> tuple[Memory | Window, int]:
         """Return the part of a buffer with these bytes, if it is not larger than shaders may be given."""

@@ -112,14 +112,15 @@ def _entry(index: int, buffer: dict[str, Any]) -> dict[str, Any]:
     return {"binding": index, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": buffer}
 
 
-class _Launch(NamedTuple):
-    """A kernel to be run: `offset` of its words in the arena, or the words themselves where they are immediates."""
+class Launch(NamedTuple):
+    """A kernel to be run: its words are immediates, or have their `offset` in the arena once they are recorded."""
 
     pipeline: Pipeline
     group: Any
     groups: int
-    offset: tuple[int, ...]
+    buffers: Sequence[Memory]
     words: np.ndarray[Any, Any]
+    offset: tuple[int, ...] = ()
     times: dict[str, Any] | None = None  # timestamps of a compute pass of its own
 
 
@@ -138,7 +139,7 @@ class Recording:
 
     def __init__(self, device: Any) -> None:
         self._device = device
-        self._commands: list[_Launch | _Copy] = []
+        self._commands: list[Launch | _Copy] = []
         self.submissions = 0
         limits = device.limits
         self._step = max(limits["min-uniform-buffer-offset-alignment"], 16)
@@ -155,26 +156,30 @@ class Recording:
         """Whether something recorded uses a buffer."""
         return buffer.used == self.submissions and bool(self._commands)
 
-    def use(self, *buffers: Memory) -> None:
+    def use(self, buffers: Sequence[Memory]) -> None:
         """Note that something recorded uses these."""
         for buffer in buffers:
             buffer.used = self.submissions
 
-    def launch(
+    def ready(
         self,
         pipeline: Pipeline,
         groups: int,
         buffers: Sequence[Memory | Window],
         words: np.ndarray[Any, Any],
-        times: dict[str, Any] | None = None,
-    ) -> None:
-        """Record a launch; with `times`, timestamps of when it begins and ends."""
+    ) -> Launch:
+        """Return a launch, which can be recorded again and again."""
         passed = np.zeros(pipeline.nbytes // 4, np.uint32)
         passed[: words.size] = words
-        offset = () if pipeline.immediate else (self._store_words(passed),)
-        group = self._group(pipeline, buffers)
-        self.use(*[buffer.whole for buffer in buffers])
-        self._commands.append(_Launch(pipeline, group, groups, offset, passed, times))
+        wholes = [buffer.whole for buffer in buffers]
+        return Launch(pipeline, self._group(pipeline, buffers), groups, wholes, passed)
+
+    def launch(self, launch: Launch, times: dict[str, Any] | None = None) -> None:
+        """Record a launch; with `times`, timestamps of when it begins and ends."""
+        if not launch.pipeline.immediate:
+            launch = launch._replace(offset=(self._store_words(launch.words),))
+        self.use(launch.buffers)
+        self._commands.append(launch if times is None else launch._replace(times=times))
         if len(self._commands) >= _MOST:
             self.submit()
 
@@ -197,12 +202,12 @@ class Recording:
                 self._device.queue.write_buffer(self._arena, 0, self._words, 0, filled)
             self._device.queue.submit([encoded])
 
-    def _encode(self, commands: Sequence[_Launch | _Copy]) -> Any:
+    def _encode(self, commands: Sequence[Launch | _Copy]) -> Any:
         """Return the commands as the device takes them; launches between two copies share a compute pass."""
         encoder = self._device.create_command_encoder()
         launches = None
         for command in commands:
-            if isinstance(command, _Launch):
+            if isinstance(command, Launch):
                 if command.times is not None and launches is not None:
                     launches.end()
                     launches = None
@@ -238,6 +243,7 @@ class Recording:
     def _new_group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
         resources = [(buffer.whole.handle, buffer.offset, buffer.nbytes) for buffer in buffers]
         if not pipeline.immediate:
+            self._open_arena()
             resources.append((self._arena, 0, pipeline.nbytes))
         entries = [
             {"binding": index, "resource": {"buffer": buffer, "offset": offset, "size": size}}
@@ -245,12 +251,14 @@ class Recording:
         ]
         return self._device.create_bind_group(layout=pipeline.layout, entries=entries)
 
-    def _store_words(self, words: np.ndarray[Any, Any]) -> int:
-        """Return where in the arena the words of a launch are."""
+    def _open_arena(self) -> None:
         if self._arena is None:
             usage = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
             self._arena = self._device.create_buffer(size=_ARENA, usage=usage)
             self._words = np.zeros(_ARENA // 4, np.uint32)
+
+    def _store_words(self, words: np.ndarray[Any, Any]) -> int:
+        """Return where in the arena the words of a launch are."""
         if self._filled + words.nbytes > _ARENA:
             self.submit()
         offset = self._filled
