@@ -74,6 +74,12 @@ class Plan:
         return multiplications(self.weight.shape[1:], self.shape) > LONG * blocks
 
     @property
+    def padded_size(self) -> int:
+        """How many elements the input has with the zeros around it."""
+        ends = zip(self.x.shape[2:], self.geometry.before, self.geometry.after, strict=True)
+        return prod(self.x.shape[:2]) * prod(map(sum, ends))
+
+    @property
     def enough(self) -> int:
         """How many blocks there should be."""
         shared = multiplications(self.weight.shape[1:], self.shape) >= _WORTH_SHARING

@@ -125,7 +125,7 @@ class InParts(Turned):
         if plan.is_turned or plan.groups > 1:
             return False
         windows, kernel = plan.shape[0] * prod(plan.sizes), plan.weight.size
-        is_large = kernel * plan.dtype.itemsize > BLOCK and kernel > 2 * plan.x.size
+        is_large = kernel * plan.dtype.itemsize > BLOCK and kernel > 2 * plan.padded_size
         return is_large and windows <= _FEW
 
     def _cut(self) -> list[Index]:
