@@ -23,7 +23,10 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "tensor_cores": (1, "tf32", [True], 0.0),
     "graphs": (0, "auto", {}, 1.0),
 }
-OF = {"cpu": ("memory_limit", "threads"), "numpy": ("memory_limit", "threads")}
+OF: dict[str, tuple[str, ...]] = {
+    "cpu": ("memory_limit", "threads"),
+    "numpy": ("memory_limit", "threads"),
+}
 HERE = [name for name in ("opencl", "wgpu") if name in tfr.backends.available()]
 OF |= {name: ("memory_limit", "pinned")[: 2 if name == "opencl" else 1] for name in HERE}
 

@@ -77,7 +77,8 @@ class Plan:
     def padded_size(self) -> int:
         """How many elements the input has with the zeros around it."""
         ends = zip(self.x.shape[2:], self.geometry.before, self.geometry.after, strict=True)
-        return prod(self.x.shape[:2]) * prod(map(sum, ends))
+        whole: Shape = (*self.x.shape[:2], *map(sum, ends))
+        return prod(whole)
 
     @property
     def enough(self) -> int:
