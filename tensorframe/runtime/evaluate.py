@@ -21,7 +21,7 @@ from tensorframe.dtypes import FLOATING
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.growth import not_looked_at, tell_if_large
 from tensorframe.graph.history import needing_nodes
-from tensorframe.graph.node import Node, new_node, ticks
+from tensorframe.graph.node import Node, new_node, next_serial, ticks
 from tensorframe.ops.creation import DATA, FILE
 from tensorframe.runtime import collector, events
 from tensorframe.runtime.cache import PLANS
@@ -293,6 +293,8 @@ def _new_plan(request: Capture) -> Plan:
 
     with under_way(Planning(len(request.order))), collector.paused(), not_looked_at():
         plan = make_plan(request)
+    # passes made nodes, and who runs the program again makes none: its graphs are to end where these do
+    early.begin(next_serial())
     tell_span(Work.PLAN, f"{len(plan.steps)} steps", "", began)
     tell(Moment.PLAN_MADE, plan)
     return plan
