@@ -222,9 +222,10 @@ class _Moments(Sampling):
         return moments_of(self._node, tile, pivots)
 
     def scratch(self, left: Sequence[Node]) -> int:
-        # sums of the pieces of a chunk, and those of all chunks
+        # running totals of all pieces, those of the last chunk beside, and the totals of chunks
         line = (self._join.length // PIECE + 1) * prod(left[0].shape[1:])
-        return 16 * (min(line, _size_of_line(left[0])) + self._chunks_of(left))
+        pieces = _size_of_line(left[0])
+        return 8 * pieces + 16 * (min(line, pieces) + self._chunks_of(left))
 
     def kept(self, left: Sequence[Node], tiles: int) -> int:
         pivots = left[0].size * self._source.dtype.itemsize
@@ -249,13 +250,17 @@ class _Moments(Sampling):
         self._left.append((counts, self._pivots.astype(np.float64), distances, squares))
 
     def _by_chunk(self, pieces: Array) -> Array:
-        """Return the totals of chunks from those of their pieces, one after the other."""
+        """Return the totals of chunks from those of their pieces, joined in order; the last chunk may be shorter."""
         each = self._join.length // PIECE
-        chunks = [
-            _in_turn(np.add, None, pieces[start : start + each], np.dtype(np.float64))
-            for start in range(0, len(pieces), each)
-        ]
-        return np.stack(chunks)
+        count = len(pieces) // each
+        full = pieces[: count * each].reshape((count, each, *pieces.shape[1:]))
+        with np.errstate(all="ignore"):
+            # 0 is what a total begins with: -0 is none
+            totals = [np.add.accumulate(full, axis=1, dtype=np.float64)[:, -1] + 0.0]
+        if count * each < len(pieces):
+            rest = _in_turn(np.add, None, pieces[count * each :], np.dtype(np.float64))
+            totals.append(rest[np.newaxis])
+        return np.concatenate(totals)
 
     def followers(self) -> Iterator[tuple[Node, Node]]:
         followed = self._chunks.followed
