@@ -53,8 +53,8 @@ class Outcome(NamedTuple):
 
     @property
     def near(self):
-        """Whether it took no more than what was projected, but for Python's own objects, and 1.3 times that at most."""
-        return self.measured - BESIDE <= self.projected <= 1.3 * self.measured
+        """Whether it took what was projected, to 1.3 times, but for Python's own objects and NumPy's."""
+        return self.measured - BESIDE <= self.projected <= 1.3 * self.measured + BESIDE
 
     @property
     def failed(self):
