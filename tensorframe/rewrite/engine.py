@@ -84,16 +84,23 @@ class Builder:
 
 
 def rewrite(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
-    """Return the roots of the graph after `rules`, with equal subgraphs merged."""
+    """Return the roots of the graph after `rules`, with equal subgraphs merged.
+
+    Nodes stay in the order of their recording: behind the first one that changes, all are made anew.
+    """
     builder = Builder(rules)
     done: dict[Node, Node] = {}
+    is_same = True
     for node in reachable(roots):
         if node.storage is not None:
             done[node] = node
         elif node.inputs:
-            inputs = tuple([done[source] for source in node.inputs])
-            is_same = inputs == node.inputs
-            done[node] = builder.take(node) if is_same else builder.remake(node, inputs)
+            if is_same:
+                done[node] = taken = builder.take(node)
+                is_same = taken is node
+            else:
+                done[node] = builder.remake(node, tuple([done[source] for source in node.inputs]))
         else:
-            done[node] = builder.simplest(node)
+            done[node] = source = builder.simplest(node)
+            is_same = is_same and source is node
     return [done[root] for root in roots]

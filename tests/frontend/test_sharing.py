@@ -247,7 +247,7 @@ def test_the_frontend_takes_operands_as_handles_of_its_own():
     known |= {"saving.py", "load_and_save.py", "file_objects.py", "subjects.py", "selection.py"}
     known |= {"grad_scaler.py"}  # whose numbers are its own
     known |= {"copies.py", "numpys_own.py"}  # which documents that it returns it
-    known |= {"dispatch.py"}  # which takes their nodes
+    known |= {"dispatch.py", "operand_nodes.py"}  # which take their nodes
     using = {
         path.name
         for path in frontend.rglob("*.py")

@@ -25,6 +25,7 @@ KNOWN = {
         ravel: np.ravel(x.T, order='A') | a.ravel(order='K')
     """,
     "every result is a tensor of its own": """
+        atleast_1d: np.atleast_1d(x) is x
         atleast_2d: np.atleast_2d(x).base is x
     """,
     "a tensor's memory is read-only for others": """

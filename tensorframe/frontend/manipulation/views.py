@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorframe.errors import AxisError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.dispatch import call, handle_on
 from tensorframe.frontend.indexing.few import with_new_axes
 from tensorframe.frontend.operands import (
     expanded,
@@ -381,7 +381,7 @@ def atleast_1d(*arrays: ArrayLike) -> Tensor | tuple[Tensor, ...]:
     (1,)
     """
     if len(arrays) == 1 and type(arrays[0]) is Tensor and arrays[0].node.shape:
-        return arrays[0]  # as most are
+        return handle_on(arrays[0].node)  # as most are
     return _each([with_axes(operand(array), 1) for array in arrays])
 
 
