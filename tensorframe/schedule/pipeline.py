@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tensorframe import config
 from tensorframe.backends.registry import capabilities
+from tensorframe.graph.growth import not_looked_at
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.verify import verify
 from tensorframe.rewrite import canonical, contract, simplify
@@ -106,16 +107,19 @@ def transform(
     options = config.get()
     current = list(roots)
     placed = False
-    for graph_pass in GRAPH_PASSES:
-        if options.rewrite or not graph_pass.optional:
-            current = (
-                graph_pass.run(current, fallbacks) if graph_pass.places else graph_pass.run(current)
-            )
-            placed = placed or graph_pass.places
-            if options.verify:
-                verify(current, after=graph_pass.name, core_only=True, placed=placed)
-        if graph_pass.name == until:
-            break
+    with not_looked_at():
+        for graph_pass in GRAPH_PASSES:
+            if options.rewrite or not graph_pass.optional:
+                current = (
+                    graph_pass.run(current, fallbacks)
+                    if graph_pass.places
+                    else graph_pass.run(current)
+                )
+                placed = placed or graph_pass.places
+                if options.verify:
+                    verify(current, after=graph_pass.name, core_only=True, placed=placed)
+            if graph_pass.name == until:
+                break
     return current
 
 

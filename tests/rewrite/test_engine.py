@@ -44,5 +44,5 @@ def test_nodes_stay_in_the_order_of_their_recording():
 def test_what_stands_before_the_first_change_stays_as_it_is():
     root = recorded()
     (rewritten,) = rewrite([root], (sine_to_cosine,))
-    kept = {node for node in reachable([root])} & set(reachable([rewritten]))
+    kept = set(reachable([root])) & set(reachable([rewritten]))
     assert [node.op.name for node in sorted(kept, key=lambda node: node.serial)] == ["data", "exp"]
