@@ -24,7 +24,7 @@ from tensorframe.errors import KernelError
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.ops.convolution import Geometry
+from tensorframe.ops.convolution import CONVOLUTION, Geometry
 from tensorframe.ops.indexing import SCATTER, SCATTER_ADD
 from tensorframe.ops.sparse import SPARSE
 
@@ -235,6 +235,13 @@ class LlvmBackend(NumpyBackend):
         """Return what kernels take for partial results, NumPy's functions for themselves where it has none."""
         if flattened(region) is not None:
             return 0
+        if region.ops[0].op is CONVOLUTION:
+            from tensorframe.backends.llvm.convolution.scratch import (
+                scratch_of_convolution,  # plans need it
+            )
+
+            taken = scratch_of_convolution(region)
+            return super().scratch(region, device) if taken is None else taken
         if not has_kernel(region):
             return super().scratch(region, device)
         from tensorframe.backends.llvm.scratch import kernel_scratch  # plans need it

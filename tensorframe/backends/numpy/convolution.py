@@ -97,7 +97,7 @@ def convolution(x: Array, weight: Array, *attrs: Any) -> Array:
 
 def undilated(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undilated:
     """Return the convolution of an input without zeros between its elements."""
-    if sums_points(x, weight, geometry, groups):
+    if sums_points(x.shape, weight.shape, geometry, groups):
         return PointSums(x, weight, geometry)
     if groups == 1 and max(weight.shape[2:]) == 1:
         return PointProduct(x, weight, geometry)

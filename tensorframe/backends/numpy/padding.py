@@ -99,11 +99,15 @@ def cut(x: Array, geometry: Geometry) -> Array:
     """Return an input without what negative padding takes away."""
     if min(*geometry.before, *geometry.after) >= 0:
         return x
-    parts = [
+    return x[(slice(None), slice(None), *left(x.shape[2:], geometry))]
+
+
+def left(spatial: Shape, geometry: Geometry) -> list[slice]:
+    """Return what negative padding leaves of each axis."""
+    return [
         slice(max(-low, 0), max(size + min(high, 0), -low, 0))
-        for size, low, high in zip(x.shape[2:], geometry.before, geometry.after, strict=True)
+        for size, low, high in zip(spatial, geometry.before, geometry.after, strict=True)
     ]
-    return x[(slice(None), slice(None), *parts)]
 
 
 def slices(size: int, extent: int) -> list[slice]:

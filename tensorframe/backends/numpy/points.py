@@ -14,12 +14,12 @@ from tensorframe.ops.convolution import Geometry
 Array = Any
 
 
-def sums_points(x: Array, weight: Array, geometry: Geometry, groups: int) -> bool:
+def sums_points(x: Shape, weight: Shape, geometry: Geometry, groups: int) -> bool:
     """Whether there is one window, without zeros around it: so is the gradient by a kernel of one position."""
-    sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
-    if groups > 1 or any(geometry.before) or max(sizes) > 1 or max(weight.shape[2:]) == 1:
+    sizes = geometry.sizes(x[2:], weight[2:])
+    if groups > 1 or any(geometry.before) or max(sizes) > 1 or max(weight[2:]) == 1:
         return False
-    axes = zip(x.shape[2:], weight.shape[2:], geometry.dilation, strict=True)
+    axes = zip(x[2:], weight[2:], geometry.dilation, strict=True)
     return all((length - 1) * step < size for size, length, step in axes)
 
 

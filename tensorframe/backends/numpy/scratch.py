@@ -39,17 +39,13 @@ from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
-from tensorframe.machine import spare_line
 from tensorframe.ops.contraction import MATMUL
-from tensorframe.ops.convolution import CONVOLUTION, Geometry, padded_size
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
 from tensorframe.ops.quantization import WHOLE_PRODUCTS
 
 _MIB = 1 << 20
 # elements of a line from which stable orders are made of ranks: see sorting.py
 _LONG = 512
-# of a gradient by the kernel, the blocks that each thread gets at least
-_BLOCKS_BY_KERNEL = 4
 # what views are made by, of memory that is never touched
 _MOVES = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS})
 _BYTE = np.zeros(1, np.uint8)
@@ -105,13 +101,11 @@ class Call(NamedTuple):
 def scratch_bytes(region: Region, *, compiled: bool = False) -> int:
     """Return the bytes that NumPy's program of a region takes for itself, at most.
 
-    `compiled` says that kernels do what is done to blocks of products, and convolutions.
+    `compiled` says that kernels do what is done to blocks of products.
     """
     ops = region.ops
     if has_chain(region):
         return _of_chain(region, compiled=compiled)
-    if ops[0].op is CONVOLUTION and compiled:
-        return _of_compiled_convolution(region, ops[0])
     tiles = _of_tiles(region) if compiled and ops[0].op is MATMUL else None
     if tiles is not None:
         return tiles
@@ -398,25 +392,6 @@ def _of_convolution(call: Call) -> int:
     if prod(kernel[2:]) <= prod(call.shape[2:]):  # not in a gradient by the kernel
         elements += prod(kernel)
     return elements * wide_of(dtype).itemsize + thread_count() * _MIB
-
-
-def _of_compiled_convolution(region: Region, op: RegionOp) -> int:
-    """Half precision is converted, the kernel is turned, and in gradients by the kernel the padded input is there."""
-    (x, dtype), (kernel, _) = [(region.shape_of(v), region.dtype_of(v)) for v in op.inputs]
-    geometry = Geometry(*op.attrs[:-1])
-    wide = wide_of(dtype) if dtype in NARROW else dtype
-    converted = prod(x) + prod(kernel) + prod(op.shape) if dtype in NARROW else 0
-    around = [padded_size(geometry, axis, size) for axis, size in enumerate(x[2:])]
-    between_zeros = max(geometry.input_dilation) > 1 and max(geometry.stride) > 1
-    beside = between_zeros * prod(x[:2]) * prod(around)
-    if prod(op.shape[2:]) > 1:
-        groups = op.attrs[-1]
-        spare = spare_line(kernel[0] // groups, wide.itemsize)
-        beside += prod(kernel) + groups * prod(kernel[1:]) * spare
-    # by the kernel: a block has whole images of the result
-    if prod(kernel[2:]) > prod(op.shape[2:]) > 1:
-        beside += prod(x[:2]) * prod(around) + prod(op.shape) // _BLOCKS_BY_KERNEL
-    return (converted + beside) * wide.itemsize + thread_count() * _MIB
 
 
 def _of_quantized(call: Call) -> int:

@@ -100,5 +100,5 @@ def _recorded(plan: Plan, strides: Shape | None) -> Recorded:
 @lru_cache(maxsize=128)
 def _record(operands: Operands, strides: Shape | None) -> Recorded:
     plan = plan_of(operands)
-    way = InParts(plan) if InParts.takes(plan) else Turned(plan)
+    way = InParts(plan) if plan.is_in_parts else Turned(plan)
     return way.recorded(strides)

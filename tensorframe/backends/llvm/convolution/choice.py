@@ -14,24 +14,22 @@ from tensorframe.backends.llvm.convolution.points import (
     takes_points,
 )
 from tensorframe.backends.llvm.convolution.positions import ByPositions
+from tensorframe.backends.llvm.convolution.sizes import DTYPES
 from tensorframe.backends.llvm.convolution.sums import InSums
 from tensorframe.backends.llvm.indirect_product import functions
 from tensorframe.backends.llvm.products.packed import packed_or_blas
 from tensorframe.backends.numpy.convolution import Undilated, undilated
 from tensorframe.backends.numpy.points import PointProduct, PointSums, sums_points
-from tensorframe.dtypes import float32, float64
 from tensorframe.ops.convolution import Geometry
 
 Array = Any
-
-DTYPES = frozenset({float32, float64})
 
 
 def compiled(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undilated:
     """Return the convolution of an input without zeros between its elements, in the way that takes the least time."""
     if x.dtype not in DTYPES:
         return undilated(x, weight, geometry, groups)
-    if sums_points(x, weight, geometry, groups):
+    if sums_points(x.shape, weight.shape, geometry, groups):
         if sums_columns(x, weight):
             return SumsByColumns(x, weight, geometry)
         return PointSums(x, weight, geometry, packed_or_blas)
@@ -43,7 +41,7 @@ def compiled(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undila
     fills = plan.channels >= functions(plan.dtype).lanes // 2
     if not fills:
         return ByDots(plan) if plan.is_turned else ByPositions(plan)
-    if InSums.takes(plan):
+    if plan.is_in_sums:
         return InSums(plan)
     always = plan.is_turned or max(geometry.stride) > 1
     if always or plan.channels_cost() < plan.positions_cost():

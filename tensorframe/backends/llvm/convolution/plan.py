@@ -6,20 +6,16 @@ from math import ceil, prod
 from typing import Any, NamedTuple
 
 from tensorframe.backends.llvm.convolution.padding import Memory, flat, in_phases, surrounded
+from tensorframe.backends.llvm.convolution.sizes import Sizes
 from tensorframe.backends.llvm.indirect_product import functions
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import cut, slices
-from tensorframe.backends.numpy.product import LONG
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.convolution import Geometry, multiplications
+from tensorframe.ops.convolution import Geometry
 
 Array = Any
 
-# Bytes of a block's input and result, which stay in the second-level cache.
-BLOCK = 1 << 20
-# Blocks that there should be, so that every thread has its share, and products from which sharing is worth anything.
-ENOUGH, _WORTH_SHARING = 4, 1 << 22
 # What elements cost, in products that a processor makes meanwhile: to turn a kernel whose positions lie in rows, or
 # another one, or a result, and to copy a result.
 _TURN_ROWS, _TURN, _TURN_BACK, _COPY = 20, 100, 20, 40
@@ -37,54 +33,21 @@ class Operands(NamedTuple):
     dtype: DType
 
 
-class Plan:
+class Plan(Sizes):
     """A convolution: its operands and sizes."""
 
     def __init__(self, x: Array, weight: Array, geometry: Geometry, groups: int) -> None:
+        super().__init__(x.shape, weight.shape, geometry, groups, x.dtype)
         self.given = x, weight
         self.operands = Operands(
             x.shape, x.strides, weight.shape, weight.strides, geometry, groups, x.dtype
         )
-        out, self.inner, *kernel = weight.shape
-        self.kernel: Shape = tuple(kernel)
-        self.groups, self.channels = groups, out // groups
-        self.sizes = geometry.sizes(x.shape[2:], self.kernel)
-        self.shape: Shape = (x.shape[0], out, *self.sizes)
-        self.dtype = x.dtype
         self.x = cut(x, geometry)
-        self.geometry = geometry._replace(
-            before=tuple([max(low, 0) for low in geometry.before]),
-            after=tuple([max(high, 0) for high in geometry.after]),
-        )
         self.weight = weight.reshape((groups, self.channels, *weight.shape[1:]))
         # of a kernel that is turned round, its other end is the first in memory
         self.around = tuple([by < 0 for by in self.weight.strides[3:]])
         places = [slice(None, None, -1 if is_around else 1) for is_around in self.around]
         self.upright = self.weight[(slice(None), slice(None), slice(None), *places)]
-        # a gradient by the kernel, whose batch are channels: the result's memory has channels outside
-        self.is_turned = prod(self.kernel) > prod(self.sizes)
-        self.is_padded = any((*self.geometry.before, *self.geometry.after))
-        low, high = self.geometry.before[-1], self.geometry.after[-1]
-        width = self.x.shape[-1]
-        # zeros behind a row are those before the next one
-        self.pitch = width + (max(low, high) if len(kernel) > 1 else low + high)
-
-    def is_long(self, blocks: int) -> bool:
-        """Whether an interrupt should not wait for one of so many blocks."""
-        return multiplications(self.weight.shape[1:], self.shape) > LONG * blocks
-
-    @property
-    def padded_size(self) -> int:
-        """How many elements the input has with the zeros around it."""
-        ends = zip(self.x.shape[2:], self.geometry.before, self.geometry.after, strict=True)
-        whole: Shape = (*self.x.shape[:2], *map(sum, ends))
-        return prod(whole)
-
-    @property
-    def enough(self) -> int:
-        """How many blocks there should be."""
-        shared = multiplications(self.weight.shape[1:], self.shape) >= _WORTH_SHARING
-        return ENOUGH if shared else 1
 
     def positions_cost(self) -> float:
         """Return what vectors of positions take, in products."""
@@ -143,8 +106,7 @@ def batch_and_rows(
 ) -> tuple[list[slice], list[slice], list[slice]]:
     """Return how the batch, channels and the first spatial axis are cut, if a block has so many rows at most."""
     batch, _, first, *_ = plan.shape
-    examples = max(min(rows // first, ceil(batch / plan.enough)), 1)
-    height = ceil(first / ceil(first / rows))
+    examples, height = plan.block(rows)
     return slices(batch, examples), outs, slices(first, height)
 
 

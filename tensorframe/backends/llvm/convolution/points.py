@@ -14,6 +14,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.convolution.padding import Memory
+from tensorframe.backends.llvm.convolution.sizes import BLOCK, SMALL, SUMS
 from tensorframe.backends.llvm.products.functions import functions, has_tiles, varying_slots
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, layout_of
 from tensorframe.backends.numpy import blas
@@ -28,15 +29,10 @@ from tensorframe.ops.convolution import Geometry, multiplications
 
 Array = Any
 
-# Bytes of a packed block, which stays in the second-level cache; blocks that every thread has enough of; and
-# multiplications from which sharing is worth anything.
-_PACKED, _ENOUGH, _WORTH_SHARING = 1 << 20, 4, 1 << 22
+# Blocks that every thread has enough of, and multiplications from which sharing is worth anything.
+_ENOUGH, _WORTH_SHARING = 4, 1 << 22
 # Channels of a result below which an input is read too seldom, and columns below which a block has too little to do.
 _FEWEST, _COLUMNS = 16, 32
-# Sums of parts of the positions that a gradient by a kernel is made of: the same on any number of threads.
-_SUMS = 8
-# Positions of small images, and channels that are worth it to put images side by side.
-_SMALL = 128
 
 
 def takes_points(x: Array, weight: Array, geometry: Geometry) -> bool:
@@ -101,7 +97,7 @@ class ByColumns:
         """Return the blocks: one example each, all channels, some positions along the first spatial axis."""
         batch, out, first, *rest = self.shape
         row = self._across * self._x.shape[1] * self.dtype.itemsize
-        rows = min(max(_PACKED // row, ceil(_COLUMNS / self._across)), first)
+        rows = min(max(BLOCK // row, ceil(_COLUMNS / self._across)), first)
         shared = multiplications(self._weight.shape[1:], self.shape) >= _WORTH_SHARING
         if shared and batch * ceil(first / rows) < _ENOUGH:
             rows = ceil(first / ceil(_ENOUGH / batch))
@@ -134,10 +130,10 @@ class SumsByColumns(PointSums):
         is_turned = more.shape[1] < fewer.shape[1]
         if is_turned:  # the smaller factor is packed, and turned for that
             more, fewer = fewer, more
-        if more.shape[2] < _SMALL <= fewer.shape[1]:
+        if more.shape[2] < SMALL <= fewer.shape[1]:
             more, fewer = _side_by_side(more), _side_by_side(fewer)
         parts = _parts(more)
-        shape = (min(_SUMS, len(parts)), more.shape[1], fewer.shape[1])
+        shape = (min(SUMS, len(parts)), more.shape[1], fewer.shape[1])
         sums = host_pool.empty(shape, self.dtype)
         known: dict[Any, tuple[Layout, Fixed]] = {}
 
@@ -168,7 +164,7 @@ def _side_by_side(channels: Array) -> Array:
 def _parts(channels: Array) -> list[tuple[int, slice]]:
     """Return examples and positions, as many at once as stay in the cache."""
     examples, count, positions = channels.shape
-    most = _PACKED // (count * channels.itemsize)
+    most = BLOCK // (count * channels.itemsize)
     each = ceil(positions / ceil(positions / max(most, _COLUMNS)))
     return [(example, part) for example in range(examples) for part in slices(positions, each)]
 

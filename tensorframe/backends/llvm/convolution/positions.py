@@ -15,7 +15,8 @@ from tensorframe.backends.llvm.convolution.padding import (
     flat,
     places,
 )
-from tensorframe.backends.llvm.convolution.plan import BLOCK, Plan, batch_and_rows, boxes
+from tensorframe.backends.llvm.convolution.plan import Plan, batch_and_rows, boxes
+from tensorframe.backends.llvm.convolution.sizes import BLOCK
 from tensorframe.backends.llvm.indirect_product import (
     Extents,
     Repeated,

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from math import ceil, prod
+from math import prod
 from typing import Any
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.convolution.plan import Operands, Plan
 from tensorframe.backends.llvm.convolution.script import Recorder, Script, stand_in
+from tensorframe.backends.llvm.convolution.sizes import SUMS
 from tensorframe.backends.llvm.convolution.ways import (
     RESULT,
     given,
@@ -31,11 +32,6 @@ from tensorframe.backends.numpy.points import copied
 
 Array = Any
 
-# Sums that a gradient is made of: the same on any number of threads.
-_SUMS = 8
-# Terms that are turned at a time, and elements of all sums at most.
-_TERMS, _MOST = 512, 1 << 19
-
 
 class InSums:
     """A convolution whose windows are as large as images, with few results."""
@@ -46,14 +42,6 @@ class InSums:
         self._plan = plan
         self.shape, self.dtype = plan.shape, plan.dtype
         self.blocks: list[Index] = [tuple([slice(0, size) for size in self.shape])]
-
-    @staticmethod
-    def takes(plan: Plan) -> bool:
-        """Whether the sums are small beside what is summed: by sizes alone."""
-        if not plan.is_turned or plan.groups > 1 or plan.enough == 1:
-            return False
-        sums = _SUMS * prod(plan.shape)
-        return sums <= _MOST and 2 * sums <= plan.weight.size
 
     def array(self, out: Array | None = None) -> Array:
         """Return the result, in `out` if it is given."""
@@ -75,7 +63,7 @@ def _recorded(operands: Operands) -> tuple[Script, int]:
     plan = plan_of(operands)
     parts, recorder = list(_parts(plan)), Recorder(plan.dtype)
     batch, channels, *sizes = plan.shape
-    count, counts = min(_SUMS, len(parts)), (batch, *sizes)
+    count, counts = min(SUMS, len(parts)), (batch, *sizes)
     memory = stand_in(RESULT, (count * prod(plan.shape),), (plan.dtype.itemsize,), plan.dtype)
     sums = memory.reshape((count, channels, batch, *sizes)).swapaxes(1, 2)
     for number in range(count):
@@ -94,11 +82,8 @@ def _recorded(operands: Operands) -> tuple[Script, int]:
 def _parts(plan: Plan) -> Iterator[Plan]:
     """Yield convolutions by some images, or rows of an image, whose sum is the whole."""
     x, weight = plan.given
-    geometry, (first, *rest) = plan.operands.geometry, plan.kernel
-    rows = min(max(_TERMS // prod(rest), 1), first)
-    images = max(_TERMS // (prod(rest) * rows), 1) if rows == first else 1
-    # every sum has some
-    images = min(images, max(plan.inner * ceil(first / rows) // _SUMS, 1))
+    geometry, first = plan.operands.geometry, plan.kernel[0]
+    rows, images = plan.part_of_sums()
     apart = geometry.dilation[0]
     for some in slices(plan.inner, images):
         for part in slices(first, rows):

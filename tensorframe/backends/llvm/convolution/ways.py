@@ -6,7 +6,7 @@ from math import ceil, prod
 from typing import Any, NamedTuple
 
 from tensorframe.backends.llvm.convolution.padding import flat
-from tensorframe.backends.llvm.convolution.plan import BLOCK, Operands, Plan, batch_and_rows, boxes
+from tensorframe.backends.llvm.convolution.plan import Operands, Plan, batch_and_rows, boxes
 from tensorframe.backends.llvm.convolution.script import (
     OPERANDS,
     Recorder,
@@ -14,6 +14,7 @@ from tensorframe.backends.llvm.convolution.script import (
     Shared,
     stand_in,
 )
+from tensorframe.backends.llvm.convolution.sizes import whole_vectors
 from tensorframe.backends.llvm.indirect_product import (
     Extents,
     Matrices,
@@ -37,9 +38,6 @@ Array = Any
 INPUT, KERNEL, SHARED, RESULT = range(OPERANDS, OPERANDS + 4)
 # Channels of a kernel that are turned in one call.
 _CHANNELS = 64
-# Windows up to which a block may have all of them, parts that the result's channels are cut into then, and the fewest
-# channels of a part.
-_FEW, _PARTS, _FEWEST = 1024, 8, 64
 
 
 def plan_of(operands: Operands) -> Plan:
@@ -88,9 +86,7 @@ class Turned:
         if plan.is_turned:
             examples = ceil(batch / plan.enough)
             return boxes(slices(batch, examples), outs, [slice(0, first)], *whole)
-        row = prod(rest) * (width_for(plan, plan.channels) + plan.channels)
-        row += plan.inner * prod(plan.x.shape[3:]) * plan.geometry.stride[0]
-        rows = max(BLOCK // (row * plan.dtype.itemsize), 1)
+        rows = plan.rows_by_channels(functions(plan.dtype).lanes)
         return boxes(*batch_and_rows(plan, rows, outs), *whole)
 
     def _prepare(self) -> None:
@@ -119,19 +115,10 @@ class Turned:
 class InParts(Turned):
     """Blocks turn the kernel of their channels, some terms at a time, and read the padded input of all windows."""
 
-    @staticmethod
-    def takes(plan: Plan) -> bool:
-        """Whether the kernel is large, and windows are few: by sizes alone."""
-        if plan.is_turned or plan.groups > 1:
-            return False
-        windows, kernel = plan.shape[0] * prod(plan.sizes), plan.weight.size
-        is_large = kernel * plan.dtype.itemsize > BLOCK and kernel > 2 * plan.padded_size
-        return is_large and windows <= _FEW
-
     def _cut(self) -> list[Index]:
         plan, lanes = self._plan, functions(self._plan.dtype).lanes
         batch, out, *sizes = plan.shape
-        some = max(ceil(out / _PARTS / lanes) * lanes, _FEWEST)
+        some = plan.channels_of_part(lanes)
         whole = [[slice(0, size)] for size in sizes]
         return boxes([slice(0, batch)], slices(out, some), *whole)
 
@@ -176,21 +163,15 @@ def target_of(plan: Plan, index: Index, strides: Shape | None) -> Array:
     )
 
 
-def width_for(plan: Plan, channels: int) -> int:
-    """Return the elements of so many channels of the result in whole vectors."""
-    lanes = functions(plan.dtype).lanes
-    return ceil(channels / lanes) * lanes
-
-
 def scratch_for(plan: Plan, counts: Shape, channels: int, memory: Recorder) -> Array:
     """Return memory for a product: so many windows along the batch and each axis, and channels."""
-    width = width_for(plan, channels)
+    width = whole_vectors(channels, functions(plan.dtype).lanes)
     return memory.take("result", prod(counts) * width).reshape((-1, width))
 
 
 def matrix_for(plan: Plan, inner: int, channels: int, memory: Recorder) -> Array:
     """Return memory for the turned kernel of some channels of the input, and of the result."""
-    width = width_for(plan, channels)
+    width = whole_vectors(channels, functions(plan.dtype).lanes)
     across = width + spare_line(width, plan.dtype.itemsize)
     terms = inner * prod(plan.kernel)
     return memory.take("kernel", terms * across).reshape((terms, across))
