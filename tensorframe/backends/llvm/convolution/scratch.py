@@ -63,10 +63,10 @@ def _phases(
     for phase in phases(geometry, sizes, kernel[2:], x[2:]):
         places = zip(sizes, phase.places, strict=True)
         made: Shape = tuple([len(range(size)[place]) for size, place in places])
-        if phase.positions is not None and prod(made):
+        result: int = prod((x[0], kernel[0], *made))
+        if phase.positions is not None and result > 0:
             read = zip(kernel[2:], phase.positions, strict=True)
             part = (*kernel[:2], *[len(range(size)[position]) for size, position in read])
-            result = x[0] * kernel[0] * prod(made)
             yield result + _undilated(x, part, phase.geometry, groups, dtype)
 
 
