@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from math import prod
 from operator import mul
 from typing import NamedTuple
 
@@ -230,10 +229,20 @@ _LEVELS = ("slot", "class", "warp")
 class Slots:
     """All slots of `count`, which a single thread fills, or those of a class that is `which`: see `Turns`.
 
-    What has its turn, at `place`, goes to the `slot` of a total.
+    What has its turn, at `place`, goes to the `slot` of a total. Where `few` have any, loops end at the last one that
+    has: processors that run threads as vectors go once through the loops of a slot without any. Else their ends are
+    constant.
     """
 
-    def __init__(self, name: str, count: int, span: Span, which: ir.Expr | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        count: int,
+        span: Span,
+        which: ir.Expr | None = None,
+        *,
+        few: bool = False,
+    ) -> None:
         self._name = name
         self._sizes = ir.levels(count)
         self._indices = [ir.index(f"{name}_{level}") for level in _LEVELS[: len(self._sizes)]]
@@ -245,9 +254,14 @@ class Slots:
                 slot = index * below + slot
         self._turns = Turns(name, count, span, slot)
         self.place, self.in_run = self._turns.place, self._turns.in_run
-        whole = run_in(count) * prod(self._sizes[:-1])
-        filled = divided(span[1] - span[0], whole)
-        self._filled = smaller(filled, ir.literal(self._sizes[-1], ir.INDEX))
+        last = len(self._sizes) - 1
+        sizes = [ir.literal(size, ir.INDEX) for size in self._sizes]
+        self._stops: list[ir.Expr] = [
+            smaller(self._filled(level, run_in(count), span), size)
+            if few or level == last
+            else size
+            for level, size in enumerate(sizes)
+        ]
 
     def slot(self, total: Total) -> Total:
         """Return the slot of a total that takes in what has its turn."""
@@ -260,11 +274,19 @@ class Slots:
         for level in range(last):
             into = self._parts(level + 1, totals)
             inside = self._level(level, totals, into, inside)
-        return self._level(last, totals, totals, inside, self._filled)
+        return self._level(last, totals, totals, inside)
 
     def joined_in_class(self, totals: Sequence[Total], work: Work) -> ir.Loop:
         """Return the loops that join the slots of one class to totals."""
         return self._level(0, totals, totals, self._turns.loops(work))
+
+    def _filled(self, level: int, run: int, span: Span) -> ir.Expr:
+        """Return how many parts of a level have elements where the loops around it are; more than exist if all have."""
+        wholes = [*accumulate(self._sizes, mul, initial=run)]
+        left = span[1] - span[0]
+        for index, whole in zip(self._indices[level + 1 :], wholes[level + 1 :], strict=False):
+            left = left - index * whole
+        return divided(left, wholes[level])
 
     def _parts(self, level: int, totals: Sequence[Total]) -> list[Total]:
         return [total.part(f"{self._name}_{_LEVELS[level]}") for total in totals]
@@ -275,14 +297,12 @@ class Slots:
         totals: Sequence[Total],
         into: Sequence[Total],
         inside: ir.Statement,
-        count: ir.Expr | None = None,
     ) -> ir.Loop:
         """Return the loop that joins the parts of a level, which `inside` fills."""
         parts = self._parts(level, totals)
         joins = [total.take(part.variable) for total, part in zip(into, parts, strict=True)]
-        stop = ir.literal(self._sizes[level], ir.INDEX) if count is None else count
         statements = (*[part.begin() for part in parts], inside, *joins)
-        return ir.Loop(self._indices[level], ZERO, stop, statements)
+        return ir.Loop(self._indices[level], ZERO, self._stops[level], statements)
 
 
 def divided(count: ir.Expr, by: int) -> ir.Expr:

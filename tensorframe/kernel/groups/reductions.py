@@ -173,7 +173,7 @@ def _in_slots(form: Form, number: int, row: ir.Expr, numbers: Numbers) -> list[i
         slots = Slots("k", order.slots, numbers.row)
         work = _taken_in_slots(form, number, row, slots, totals)
         return [*begun(totals), slots.joined([*totals.values()], work)]
-    several = Slots("chunk", order.lanes, numbers.all_chunks)
+    several = Slots("chunk", order.lanes, numbers.all_chunks, few=True)
     slots = Slots("k", order.slots, numbers.span(several.place))
     parts = parts_of(totals, "chunk")
     strip = numbers.strip_of(several.place)
@@ -273,7 +273,7 @@ def joined_parts(
         work = _chunk_joined(form, totals, team.place, row, height, each)
         statements: list[ir.Statement] = [team.along(Work(work)), *map(combined, totals.values())]
     else:
-        slots = Slots("chunk", order.lanes, span)
+        slots = Slots("chunk", order.lanes, span, few=True)
         own = {value: slots.slot(total) for value, total in totals.items()}
         work = _chunk_joined(form, own, slots.place, row, height, each)
         statements = [slots.joined([*totals.values()], Work(work))]
