@@ -107,6 +107,42 @@ def test_many_launches_are_several_submissions(queue):
     assert queue.submissions == before + 3
 
 
+def test_what_somebody_has_waited_for_is_not_waited_for_again(queue):
+    x = on_device(numbers(100)).compute()
+    tfr.synchronize(DEVICE)
+    before = queue.submissions
+    tfr.synchronize(DEVICE)
+    assert queue.submissions == before
+    (x + 1).compute()  # waits for a mark, behind the kernel in its submission
+    tfr.synchronize(DEVICE)
+    assert queue.submissions == before + 1
+
+
+def test_what_was_given_since_is_waited_for(queue):
+    buffer = queue.allocate(4)
+    for give in (
+        lambda: queue.write(buffer, 0, np.zeros(4, np.uint8)),
+        lambda: queue.copy(buffer, 0, queue.allocate(4), 0, 4),
+    ):
+        queue.synchronize()
+        before = queue.submissions
+        give()
+        queue.synchronize()
+        assert queue.submissions == before + 1
+
+
+def test_marks_use_what_earlier_ones_were_copied_to(queue):
+    queue.mark().wait()
+    stage = queue._stages[-1]
+    queue.mark().wait()
+    assert queue._stages[-1] is stage
+    marks = [queue.mark() for _ in range(20)]
+    for mark in reversed(marks):
+        mark.wait()
+    assert all(mark.is_done() for mark in marks)
+    assert len(queue._stages) < len(marks)
+
+
 def test_a_write_comes_after_what_is_recorded(place):
     queue, pool = place.queue, place.pool
     results = []

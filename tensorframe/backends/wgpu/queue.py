@@ -40,6 +40,8 @@ _LANES = 256
 _USES = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 # bytes that come back at a time
 _STAGE = 1 << 24
+# words for marks that are kept
+_STAGES = 8
 
 
 def over_groups(kernel: Kernel) -> bool:
@@ -90,6 +92,8 @@ class WgpuQueue(Queue):
         self.has_clock = "timestamp-query" in adapter.features
         self._stage: Any = None
         self._fence: Memory | None = None
+        self._stages: list[Any] = []  # words that marks are copied to, for the next ones
+        self._writes = self._awaited = 0
         # The collector of cycles finalises wgpu's buffer together with the block that hands it to the pool; what is
         # referred to from here is none of its business.
         self._alive: set[Memory] = set()
@@ -210,6 +214,7 @@ class WgpuQueue(Queue):
             self.flush()
         if data.nbytes % 4:
             data = np.concatenate((data, np.zeros(-data.nbytes % 4, np.uint8)))
+        self._writes += 1
         with translated_errors("a copy to the device fails"), critical_section():  # as in `read`
             self._device.queue.write_buffer(buffer.handle, offset, data)
 
@@ -228,7 +233,9 @@ class WgpuQueue(Queue):
                     self._recording.copy(buffer.handle, first, stage, 0, size)
                     self._recording.submit()
                     mapped = stage.map_async(wgpu.MapMode.READ, 0, size)
+                    given = self._given
                 mapped.sync_wait()
+                self._await(given)
                 low, high = max(first, offset), min(first + size, offset + nbytes)
                 # A traceback through wgpu's frames would hold memoryviews, and Python up to 3.12 crashes where the
                 # collector of cycles meets these.
@@ -400,6 +407,7 @@ class WgpuQueue(Queue):
         self._given_up.clear()
         self._recording.close()
         self._stage = self._fence = None
+        self._stages.clear()
         with translated_errors("the device does not close"):
             self._device.destroy()
         self._device = self.native = None
@@ -410,13 +418,36 @@ class WgpuQueue(Queue):
             self._fence = self.allocate(4)
         usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
         with translated_errors("kernels do not run"), critical_section():
-            stage = self._device.create_buffer(size=4, usage=usage)
+            stage = self._stages.pop() if self._stages else None
+            stage = stage or self._device.create_buffer(size=4, usage=usage)
             self._recording.copy(self._fence.handle, 0, stage, 0, 4)
             self._recording.submit()
-            return Arrival(stage, stage.map_async(wgpu.MapMode.READ, 0, 4))
+            mapped = stage.map_async(wgpu.MapMode.READ, 0, 4)
+            return Arrival(mapped, partial(self._arrived, stage, self._given))
+
+    def _arrived(self, stage: Any, given: int) -> None:
+        """Keep what a mark was copied to for another one, and note that all before it has been done."""
+        stage.unmap()
+        if len(self._stages) < _STAGES:
+            self._stages.append(stage)
+        self._await(given)
+
+    @property
+    def _given(self) -> int:
+        """How often the device was given something."""
+        return self._recording.submissions + self._writes
+
+    def _await(self, given: int) -> None:
+        """Note that somebody has waited for so much of what the device was given: it does all of it in order."""
+        self._awaited = max(self._awaited, given)
 
     def synchronize(self) -> None:
-        """Wait for everything: for a copy behind it, since wgpu's own wait does not work in every release."""
+        """Wait for everything: for a copy behind it, since wgpu's own wait does not work in every release.
+
+        What somebody has waited for already is not waited for again.
+        """
+        if self._recording.is_empty and self._awaited == self._given:
+            return
         if self._fence is None:
             self._fence = self.allocate(4)
         self.read(self._fence, 0, 4)
@@ -425,8 +456,8 @@ class WgpuQueue(Queue):
 class Arrival:
     """The mark of a copy that arrives behind everything before."""
 
-    def __init__(self, stage: Any, mapped: Any) -> None:
-        self._stage, self._mapped = stage, mapped
+    def __init__(self, mapped: Any, noted: Callable[[], None]) -> None:
+        self._mapped, self._noted = mapped, noted
         # set by wgpu's own thread; without it, only who waits knows
         self._arrived = getattr(mapped, "_thread_event", None)
 
@@ -439,5 +470,5 @@ class Arrival:
         if self._mapped is not None:
             with translated_errors("kernels do not run"):
                 self._mapped.sync_wait()
-                self._stage.unmap()
-            self._mapped = self._stage = None
+                self._mapped = None
+                self._noted()

@@ -152,6 +152,11 @@ class Recording:
         self._commands.clear()
         self._arena = self._device = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the device has been given all."""
+        return not self._commands
+
     def uses(self, buffer: Memory) -> bool:
         """Whether something recorded uses a buffer."""
         return buffer.used == self.submissions and bool(self._commands)
