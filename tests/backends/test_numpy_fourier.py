@@ -56,6 +56,15 @@ def test_bits_are_numpys(name, dtype, norm):
                     np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
+@pytest.mark.parametrize("name", ["fft", "ifft"])
+def test_real_values_of_single_precision_are_transformed_in_it(name, norm):
+    x = np.random.default_rng(4).normal(size=(6, 10)).astype("float32")
+    for axis in range(2):
+        expected = transformed(name, x.astype("complex64"), 7, axis, norm)
+        np.testing.assert_array_equal(transformed(name, x, 7, axis, norm), expected)
+
+
 @pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn"])
 def test_several_axes_have_the_bits_of_numpys_functions(name):
     x = lines(name.removesuffix("n"), "float64")[1].reshape(2, 3, 10)

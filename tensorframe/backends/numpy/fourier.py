@@ -53,7 +53,8 @@ def _line(name: str, dtype: DType, points: int, norm: str) -> _Line:
     It is the ufunc that NumPy's function calls, with the factor and the dtype that it works out in each call, which
     takes twice as long as a transform of 64 points. A factor of 1 has the precision of the elements here: NumPy's
     integer has single precision copied to double, and back, for three to seven times the time. Those ufuncs have no
-    public name: where a version of NumPy has none of this kind, its function it is.
+    public name: where a version of NumPy has none of this kind, its function it is. Real values are complex before a
+    transform of complex ones: of the ufunc's loops NumPy takes the first that is wide enough, in double precision.
     """
     public = getattr(np.fft, name)
     ufunc = _ufunc(name, points)
@@ -63,7 +64,11 @@ def _line(name: str, dtype: DType, points: int, norm: str) -> _Line:
     length = points // 2 + 1 if name == "rfft" else points
     factor = _factor(points, real_of(dtype), norm, is_inverse=name.startswith("i"))
 
+    widens = name in ("fft", "ifft") and dtype != result
+
     def run(x: Array, axis: int) -> Array:
+        if widens:
+            x = x.astype(result)
         if x.ndim == 1:
             return ufunc(x, factor, np.empty(length, result))
         shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
+from tensorframe.backends.numpy.scans import PIECE
 from tensorframe.dtypes import ADDED, wide_of
 from tensorframe.errors import IndexingError, OutOfRangeError
 
@@ -119,7 +120,15 @@ def _select(lines: Array, places: list[int]) -> None:
 
 
 def _put_maximum_last(lines: Array) -> None:
-    """Have the largest elements, which NaN is, change places with the last ones."""
+    """Have the largest elements, which NaN is, change places with the last ones.
+
+    NumPy copies lines that do not lie in one piece before it looks for these, so some go at a time.
+    """
+    if lines.ndim > 1 and len(lines) > 1 and lines.size > PIECE:
+        step = max(PIECE * len(lines) // lines.size, 1)
+        for start in range(0, len(lines), step):
+            _put_maximum_last(lines[start : start + step])
+        return
     where = np.expand_dims(lines.argmax(axis=-1), -1)
     largest = np.take_along_axis(lines, where, -1)
     np.put_along_axis(lines, where, lines[..., -1:].copy(), -1)
