@@ -15,10 +15,10 @@ from tensorframe.dtypes import BOOL, INTEGER, DType, float32, float64, uint32
 WIDE = frozenset({float32, float64})
 NUMBERS = INTEGER | WIDE
 
-# op -> the dtypes of its operands (of the last ones, where the first is a condition)
 # Ops on pairs of float32 (kernel/math/pairs.py): those languages alone have them whose devices may lack float64.
 PAIR_OPS: frozenset[str] = frozenset({"pair", "high", "low"})
 
+# op -> the dtypes of its operands (of the last ones, where the first is a condition)
 MACHINE_OPS: Mapping[str, frozenset[DType]] = {
     # integers wrap
     "add": NUMBERS,
