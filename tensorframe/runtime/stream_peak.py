@@ -37,13 +37,13 @@ class Taken(NamedTuple):
     def beside(self, other: Taken) -> Taken:
         """Return what two passes take, one after the other."""
         return Taken(
-            _most(self.peak, other.peak),
+            larger(self.peak, other.peak),
             max(self.tile_bytes, other.tile_bytes),
             self.bytes_read + other.bytes_read,
         )
 
 
-def _most(first: dict[Device, int], other: dict[Device, int]) -> dict[Device, int]:
+def larger(first: dict[Device, int], other: dict[Device, int]) -> dict[Device, int]:
     """Return the larger bytes of each memory."""
     return {
         device: max(first.get(device, 0), other.get(device, 0)) for device in {**first, **other}
@@ -77,7 +77,7 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
         reads |= dict.fromkeys([node for node in tile.blocks if is_file(node)])
         results = _Results(plan, dict(zip(request.wanted, plan.outputs, strict=True)), graph)
         peak = _of_plan(stream, plan, graph, results)
-        peak = _most(peak, _of_samples(stream, tile))
+        peak = larger(peak, _of_samples(stream, tile))
         peak[CPU] = peak.get(CPU, 0) + _to_be_read(tile, is_alone=is_alone)
         if not is_alone:  # those of the tile before are written meanwhile
             peak[CPU] += results.written
@@ -134,7 +134,7 @@ def _of_plan(stream: Stream, plan: Plan, graph: TileGraph, results: _Results) ->
             there[home] = there.get(home, 0) + plan.slots[slot].nbytes
     joining = [stream.totals[anchor].scratch(left) for anchor, left in graph.left.items()]
     there[CPU] += max([*joining, results.copied])
-    return _most(peak, there)
+    return larger(peak, there)
 
 
 def _of_samples(stream: Stream, tile: Tile) -> dict[Device, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -11,9 +11,10 @@ from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.creation import DATA
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.stream_peak import Taken, home_of, taken_by_pass
+from tensorframe.runtime.stream_peak import Taken, home_of, larger, taken_by_pass
 from tensorframe.runtime.streaming import Stream, Tile, is_file
 from tensorframe.schedule.blocks import Block, whole
 from tensorframe.schedule.capture import capture
@@ -126,8 +127,7 @@ def _with_others(
         more[home_of(node.device)] = more.get(home_of(node.device), 0) + node.nbytes
     if all(size <= room(device) for device, size in more.items()):
         stream.whole = tuple(beside)
-        for device, size in more.items():
-            stream.peak[device] = max(stream.peak.get(device, 0), size)
+        stream.peak = larger(stream.peak, more)
         return stream
     other = plan_stream(beside, room, kept)
     if isinstance(other, Obstacles):
@@ -234,11 +234,41 @@ def planned_stream(stream: Stream, kept: Sequence[Node]) -> StreamPlan | None:
         if of_pass is None:
             return None
         taken = taken.beside(of_pass)
-    peak = taken.peak
-    for device, size in _growth([node for node in stream.wholes if not cut.passes[node]]).items():
-        peak[device] = max(peak.get(device, 0), size)
-    between = [node for node, number in cut.passes.items() if number and node not in cut.tiled]
-    for node in dict.fromkeys([*kept, *stream.wholes, *between]):
+    early = _growth([node for node in stream.wholes if not cut.passes[node]])
+    peak, stays = larger(taken.peak, early), _stays(stream)
+    _add(peak, dict.fromkeys([*kept, *stays]))
+    # made when there are no tiles any more, beside what they are written to
+    last = _growth(_made_of(stays, [root for root in cut.roots if root not in cut.tiled]))
+    _add(last, [*kept, *stays])
+    return StreamPlan(stream, taken.bytes_read, taken.tile_bytes, larger(peak, last))
+
+
+def _stays(stream: Stream) -> dict[Node, None]:
+    """Return what stays in memory beside tiles: what they need all of, what they leave, and what that is needed for."""
+    cut = stream.cut
+    needed = set(reachable([*cut.tiled, *cut.carried, *stream.wholes]))
+    left = [node for node, number in cut.passes.items() if number and node not in cut.tiled]
+    return dict.fromkeys([*stream.wholes, *[node for node in left if node in needed]])
+
+
+def _add(peak: dict[Device, int], nodes: Iterable[Node]) -> None:
+    """Add what some values take to what each memory has."""
+    for node in nodes:
         home = home_of(node.device)
         peak[home] = peak.get(home, 0) + node.nbytes
-    return StreamPlan(stream, taken.bytes_read, taken.tile_bytes, peak)
+
+
+def _made_of(stays: Collection[Node], roots: Sequence[Node]) -> list[Node]:
+    """Return the roots that are still to be computed when all tiles are done, made of stand-ins for what stays."""
+    made = {
+        node: Node(DATA, (), (), node.shape, node.dtype, node.device, node.site) for node in stays
+    }
+    for node in reachable(roots):
+        if node.storage is not None or not node.inputs:
+            made.setdefault(node, node)
+        elif node not in made:
+            inputs = tuple([made[source] for source in node.inputs])
+            made[node] = Node(
+                node.op, inputs, node.attrs, node.shape, node.dtype, node.device, node.site
+            )
+    return [made[root] for root in roots if root not in stays]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import prod
 
 from tensorframe.backends.device.array import DeviceArray
-from tensorframe.backends.device.views import is_view, viewed
+from tensorframe.backends.device.views import VIEWS, is_view, viewed
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.transfer import is_shared
 from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
-from tensorframe.schedule.plan import Plan, Step, StepKind
+from tensorframe.ops.movement import RESHAPE
+from tensorframe.schedule.plan import Plan, Slot, Step, StepKind
 
 
 def peak_bytes(plan: Plan) -> dict[Device, int]:
@@ -73,7 +77,7 @@ def live_bytes(plan: Plan) -> Iterator[dict[Device, int]]:
                 memory.share(slot, donor)
             else:
                 memory.take(slot, _size(plan, step, slot))
-        own = _scratch(step)
+        own = _scratch(step, layouts)
         memory.live[step.device] = memory.live.get(step.device, 0) + own
         yield memory.live
         memory.live[step.device] -= own
@@ -91,11 +95,11 @@ def memory_of_views(plan: Plan) -> dict[int, int]:
     return roots
 
 
-def _scratch(step: Step) -> int:
+def _scratch(step: Step, layouts: _Layouts) -> int:
     """Return the bytes that a step takes while it runs, beside its operands and results."""
     if step.is_view or step.kind is StepKind.TRANSFER:
         return 0
-    return backend_of(step.device).scratch(step.region, step.device)
+    return backend_of(step.device).scratch(layouts.written_out(step), step.device)
 
 
 class _Layouts:
@@ -104,6 +108,8 @@ class _Layouts:
     def __init__(self, plan: Plan) -> None:
         self._slots = plan.slots
         self._known: dict[int, DeviceArray] = {}
+        # the views that make a value of one in C order: the slot of that one, and their ops
+        self._views: dict[int, tuple[int, tuple[RegionOp, ...]]] = {}
 
     def seen(self, step: Step) -> Sequence[DeviceArray] | None:
         """Return what a view looks at; None where strides cannot say it, so that elements are copied."""
@@ -117,7 +123,59 @@ class _Layouts:
         views = viewed(step.region, array)
         if views is not None:
             self._known.update(zip(step.outputs, views, strict=True))
+            root, before = self._views.get(source, (source, ()))
+            for made, output in zip(step.outputs, step.region.outputs, strict=True):
+                self._views[made] = root, before + _ops_to(step.region, output)
         return views
+
+    def written_out(self, step: Step) -> Region:
+        """Return a step's region that begins with the views that it reshapes, which NumPy may have to copy.
+
+        Only if all of it is elementwise: kernels of other regions are made for the loops that fusion found.
+        """
+        region = step.region
+        if any(op.op.kind not in (Kind.MAP, Kind.VIEW) for op in region.ops):
+            return region
+        for value, slot in enumerate(step.inputs):
+            if slot in self._views and _is_reshaped(region, value):
+                root, ops = self._views[slot]
+                region = _behind(region, value, self._slots[root], ops)
+        return region
+
+
+def _ops_to(region: Region, value: int) -> tuple[RegionOp, ...]:
+    """Return the views that make a value of the only input of a region, in order."""
+    ops: list[RegionOp] = []
+    while value >= len(region.inputs):
+        ops.append(region.ops[value - len(region.inputs)])
+        (value,) = ops[-1].inputs
+    return tuple(reversed(ops))
+
+
+def _is_reshaped(region: Region, value: int) -> bool:
+    """Whether a region reshapes an input, or views of it."""
+    views = {value}
+    for made, op in enumerate(region.ops, start=len(region.inputs)):
+        if op.op in VIEWS and op.inputs[0] in views:
+            if op.op is RESHAPE:
+                return True
+            views.add(made)
+    return False
+
+
+def _behind(region: Region, value: int, root: Slot, views: Sequence[RegionOp]) -> Region:
+    """Return a region that makes an input by views, of the value that these look at."""
+    inputs = list(region.inputs)
+    inputs[value] = (root.shape, root.dtype)
+    first, count = len(inputs), len(views)
+    sources = [value, *range(first, first + count)]
+    made = [replace(op, inputs=(source,)) for op, source in zip(views, sources, strict=False)]
+
+    def now(number: int) -> int:
+        return sources[-1] if number == value else number + count * (number >= first)
+
+    moved = [replace(op, inputs=tuple(map(now, op.inputs))) for op in region.ops]
+    return Region(tuple(inputs), (*made, *moved), tuple(map(now, region.outputs)), region.site)
 
 
 def _stays(plan: Plan, step: Step) -> bool:

@@ -175,24 +175,27 @@ def peaks_of(seed, folder, moves=8):
     program = program_of(seed, moves)
     with config.override(small_size=0, small_nodes=0):
         leaves = leaves_of(program, folder, files=False)
-        measured = 0
-        # kernels are made, and the plan is known, the second time: tracing a compiler takes ten times as long
-        for is_traced in (False, True):
-            nodes = [tensor.node for tensor in results_of(program, leaves)]
-            if not nodes:
-                return 0, 0, None
-            plan = plan_of(
-                capture(nodes, keep_held=False)
-            )  # a request that stays would hold values
-            if not is_traced:
+        return peaks_in_memory(lambda: results_of(program, leaves))
+
+
+def peaks_in_memory(make):
+    """What computing tensors takes, as it is projected and as it is measured, and their plan."""
+    measured = 0
+    # kernels are made, and the plan is known, the second time: tracing a compiler takes ten times as long
+    for is_traced in (False, True):
+        nodes = [tensor.node for tensor in make()]
+        if not nodes:
+            return 0, 0, None
+        plan = plan_of(capture(nodes, keep_held=False))  # a request that stays would hold values
+        if not is_traced:
+            evaluate(nodes)
+            continue
+        tracemalloc.start()  # garbage may stay: what was allocated before is not counted
+        try:
+            with pool._lock:  # memory is NumPy's then, and so traced
                 evaluate(nodes)
-                continue
-            tracemalloc.start()  # garbage may stay: what was allocated before is not counted
-            try:
-                with pool._lock:  # memory is NumPy's then, and so traced
-                    evaluate(nodes)
-                _, measured = tracemalloc.get_traced_memory()
-            finally:
-                tracemalloc.stop()
+            _, measured = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
     projected, _ = growth(plan).get(CPU, (0, 0))
     return projected, measured, plan

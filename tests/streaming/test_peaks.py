@@ -16,7 +16,8 @@ from tensorframe.runtime.stream_plan import StreamPlan, plan_stream
 from tensorframe.runtime.streaming import Assembled
 from tensorframe.runtime.streams import run_stream
 from tests.streaming.peaks import PROGRAMS, projected
-from tests.streaming.runs import core_of, in_memory
+from tests.streaming.programs import peaks_in_memory
+from tests.streaming.runs import core_of, in_memory, tensors_of
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
@@ -43,7 +44,7 @@ def traced(make, source, room):
     """What a stream is projected to take, what is allocated while it runs, its bytes, and its tiles."""
     most = 0
     for _ in range(2):  # kernels are compiled the first time
-        core = core_of([make(tfr.load(source))])
+        core = core_of(tensors_of(make(tfr.load(source))))
         planned = plan_stream(core, lambda _: room, ())
         assert isinstance(planned, StreamPlan), planned
         sinks = {root: Assembled(root) for root in core}
@@ -73,6 +74,32 @@ def test_a_tile_alone_is_read_once_and_waits_for_none(source, values):
     assert there <= 2 * values.nbytes + MIB
     assert most - OBJECTS <= there <= 1.1 * most
     assert made == in_memory([PROGRAMS["map"](tfr.asarray(values))])
+
+
+def test_what_is_made_of_carried_values_in_the_end_is_not_beside_tiles(source, values):
+    y = tfr.asarray(values[: 1 << 14])
+    room = 16 * MIB
+
+    def make(x):
+        return x + 1, y < tfr.max(x, axis=0)
+
+    there, most, made, tiles = traced(make, source, room)
+    assert tiles > 1
+    assert there <= room
+    assert most - OBJECTS <= there <= 1.3 * most + OBJECTS
+    assert made == in_memory(make(tfr.asarray(values)))
+
+
+def test_what_is_reshaped_of_a_broadcast_view_that_a_kernel_reads_is_copied_and_projected():
+    x = tfr.asarray(np.ones((1 << 17, 2)))
+
+    def make():
+        y = tfr.repeat(tfr.cumulative_sum(x, axis=0), 3, axis=1)
+        return tfr.isfinite(y), tfr.reshape(y, (-1,))[5:]
+
+    there, most, plan = peaks_in_memory(make)
+    assert any(step.name == "reshape isfinite" for step in plan.steps)
+    assert most - OBJECTS <= there <= 1.3 * most + OBJECTS
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells the most that was in memory")
