@@ -332,6 +332,13 @@ class Backend(ABC):
         """
         return 0
 
+    def copies_reshaped(self, region: Region, device: Device) -> bool:
+        """Whether the program of a region copies what it reshapes of an operand, where strides cannot say it.
+
+        Kernels read it as it is. A plan counts such a copy beside what `scratch` says.
+        """
+        return False
+
     def budget(self, device: Device) -> Budget | None:
         """Return what may be taken of a device's memory: plans that do not fit are refused before they run.
 

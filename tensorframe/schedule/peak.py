@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import prod
 
 from tensorframe.backends.device.array import DeviceArray
@@ -11,11 +10,10 @@ from tensorframe.backends.device.views import VIEWS, is_view, viewed
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.transfer import is_shared
 from tensorframe.graph.device import Device
-from tensorframe.graph.op import Kind
-from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.region import Region
 from tensorframe.graph.shape import strides_of
 from tensorframe.ops.movement import RESHAPE
-from tensorframe.schedule.plan import Plan, Slot, Step, StepKind
+from tensorframe.schedule.plan import Plan, Step, StepKind
 
 
 def peak_bytes(plan: Plan) -> dict[Device, int]:
@@ -99,7 +97,10 @@ def _scratch(step: Step, layouts: _Layouts) -> int:
     """Return the bytes that a step takes while it runs, beside its operands and results."""
     if step.is_view or step.kind is StepKind.TRANSFER:
         return 0
-    return backend_of(step.device).scratch(layouts.written_out(step), step.device)
+    backend = backend_of(step.device)
+    own = backend.scratch(step.region, step.device)
+    copied = layouts.copied(step)
+    return own + copied if copied and backend.copies_reshaped(step.region, step.device) else own
 
 
 class _Layouts:
@@ -108,8 +109,6 @@ class _Layouts:
     def __init__(self, plan: Plan) -> None:
         self._slots = plan.slots
         self._known: dict[int, DeviceArray] = {}
-        # the views that make a value of one in C order: the slot of that one, and their ops
-        self._views: dict[int, tuple[int, tuple[RegionOp, ...]]] = {}
 
     def seen(self, step: Step) -> Sequence[DeviceArray] | None:
         """Return what a view looks at; None where strides cannot say it, so that elements are copied."""
@@ -123,59 +122,33 @@ class _Layouts:
         views = viewed(step.region, array)
         if views is not None:
             self._known.update(zip(step.outputs, views, strict=True))
-            root, before = self._views.get(source, (source, ()))
-            for made, output in zip(step.outputs, step.region.outputs, strict=True):
-                self._views[made] = root, before + _ops_to(step.region, output)
         return views
 
-    def written_out(self, step: Step) -> Region:
-        """Return a step's region that begins with the views that it reshapes, which NumPy may have to copy.
-
-        Only if all of it is elementwise: kernels of other regions are made for the loops that fusion found.
-        """
+    def copied(self, step: Step) -> int:
+        """Return the bytes that a step copies to reshape operands because these do not lie in C order."""
         region = step.region
-        if any(op.op.kind not in (Kind.MAP, Kind.VIEW) for op in region.ops):
-            return region
-        for value, slot in enumerate(step.inputs):
-            if slot in self._views and _is_reshaped(region, value):
-                root, ops = self._views[slot]
-                region = _behind(region, value, self._slots[root], ops)
-        return region
+        there = {v: self._known[slot] for v, slot in enumerate(step.inputs) if slot in self._known}
+        if not there or all(op.op is not RESHAPE for op in region.ops):
+            return 0
+        in_order = {
+            value: DeviceArray(None, array.dtype, array.shape, strides_of(array.shape))
+            for value, array in there.items()
+        }
+        return max(_copied(region, there) - _copied(region, in_order), 0)
 
 
-def _ops_to(region: Region, value: int) -> tuple[RegionOp, ...]:
-    """Return the views that make a value of the only input of a region, in order."""
-    ops: list[RegionOp] = []
-    while value >= len(region.inputs):
-        ops.append(region.ops[value - len(region.inputs)])
-        (value,) = ops[-1].inputs
-    return tuple(reversed(ops))
-
-
-def _is_reshaped(region: Region, value: int) -> bool:
-    """Whether a region reshapes an input, or views of it."""
-    views = {value}
-    for made, op in enumerate(region.ops, start=len(region.inputs)):
-        if op.op in VIEWS and op.inputs[0] in views:
-            if op.op is RESHAPE:
-                return True
-            views.add(made)
-    return False
-
-
-def _behind(region: Region, value: int, root: Slot, views: Sequence[RegionOp]) -> Region:
-    """Return a region that makes an input by views, of the value that these look at."""
-    inputs = list(region.inputs)
-    inputs[value] = (root.shape, root.dtype)
-    first, count = len(inputs), len(views)
-    sources = [value, *range(first, first + count)]
-    made = [replace(op, inputs=(source,)) for op, source in zip(views, sources, strict=False)]
-
-    def now(number: int) -> int:
-        return sources[-1] if number == value else number + count * (number >= first)
-
-    moved = [replace(op, inputs=tuple(map(now, op.inputs))) for op in region.ops]
-    return Region(tuple(inputs), (*made, *moved), tuple(map(now, region.outputs)), region.site)
+def _copied(region: Region, arrays: dict[int, DeviceArray]) -> int:
+    """Return the bytes of what a region reshapes of some of its inputs where strides cannot say it."""
+    arrays, copied = dict(arrays), 0
+    for value, op in enumerate(region.ops, start=len(region.inputs)):
+        if op.op not in VIEWS or op.inputs[0] not in arrays:
+            continue
+        views = viewed(region.part(op.inputs, [value], [value]), arrays[op.inputs[0]])
+        if views is None:
+            copied += prod(op.shape) * op.dtype.itemsize
+        else:
+            (arrays[value],) = views
+    return copied
 
 
 def _stays(plan: Plan, step: Step) -> bool:

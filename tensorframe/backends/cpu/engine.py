@@ -113,6 +113,12 @@ class CpuBackend(NumpyBackend):
             return _LLVM.writes_over(region, device)
         return _NUMPY.writes_over(region, device)  # exact ops have no rare sides
 
+    def copies_reshaped(self, region: Region, device: Device) -> bool:
+        """Whether NumPy may run a region."""
+        if missing() is not None or not has_kernel(region):
+            return True
+        return not (is_sparse(region) or begins_compiled(region))
+
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""
         return compiled_convolution

@@ -256,6 +256,10 @@ class LlvmBackend(NumpyBackend):
 
         return writes_over(region)
 
+    def copies_reshaped(self, region: Region, device: Device) -> bool:
+        """Whether NumPy runs a region."""
+        return not has_kernel(region)
+
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""
         return compiled_convolution

@@ -119,6 +119,10 @@ class NumpyBackend(Backend):
         last = others if first is Kind.CONTRACT and others else (first, *others)
         return all(kind in (Kind.MAP, Kind.SCATTER) for kind in last)
 
+    def copies_reshaped(self, region: Region, device: Device) -> bool:
+        """NumPy does."""
+        return True
+
     def budget(self, device: Device) -> Budget:
         """Return that of the host's memory."""
         return pool.budget
