@@ -321,6 +321,7 @@ class OneBlock:
 
     credit = 0  # what is compared with it is always looked at
     reused = 0
+    chosen: int | None = None
 
     def __init__(self, budget: Budget, largest: int) -> None:
         self.name = budget.name

@@ -106,9 +106,12 @@ def fits(runner: Runner) -> bool:
 
 
 def give_back(runner: Runner) -> None:
-    """Give back to the credit what a run has not taken for good: scratch memory, and results in pooled memory."""
+    """Give back to the credit what a run has not taken for good: scratch memory, and results in pooled memory.
+
+    Not within a limit of the user's: scratch memory stays in the pool, and counts there.
+    """
     for budget, nbytes, _, kept in runner.needs:
-        if kept < nbytes:
+        if kept < nbytes and budget.chosen is None:
             budget.credit += nbytes - kept + min(budget.reused, kept)
 
 
