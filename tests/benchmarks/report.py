@@ -25,7 +25,7 @@ contestant, as it is specialised for these shapes."""
 KEPT = "Everybody's best, while the C library keeps freed memory"
 NOTES = Path(__file__).with_name("notes.md")
 # sections that are measured apart, by modules of their names
-APART = tuple(Path(__file__).with_name(name) for name in ("learned.md", "outgrown.md"))
+APART = tuple(Path(__file__).with_name(name) for name in ("started.md", "learned.md", "outgrown.md"))
 
 
 def body(header: Header, lines: Sequence[Line], kept: Sequence[Line] = ()) -> str:
@@ -48,7 +48,7 @@ def markdown(
     workloads: Iterable[Workload],
     kept: Sequence[Line] = (),
 ) -> str:
-    """Return the page: how it is made, on what, the tables, what to know about them, W19 to W25, and all workloads."""
+    """Return the page: how it is made, on what, the tables, what to know about them, W15 to W26, and all workloads."""
     what = "\n".join(f"- **{workload.name}** {workload.doc}" for workload in workloads)
     apart = [path.read_text(encoding="utf-8").strip() for path in (NOTES, *APART)]
     parts = ["# Benchmarks", HOW, body(header, lines, kept), *apart, "## Workloads", what]
