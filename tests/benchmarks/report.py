@@ -25,7 +25,9 @@ contestant, as it is specialised for these shapes."""
 KEPT = "Everybody's best, while the C library keeps freed memory"
 NOTES = Path(__file__).with_name("notes.md")
 # sections that are measured apart, by modules of their names
-APART = tuple(Path(__file__).with_name(name) for name in ("started.md", "learned.md", "outgrown.md"))
+APART = tuple(
+    Path(__file__).with_name(name) for name in ("started.md", "learned.md", "outgrown.md")
+)
 
 
 def body(header: Header, lines: Sequence[Line], kept: Sequence[Line] = ()) -> str:
