@@ -16,6 +16,7 @@ from typing import Final
 from tensorframe import config
 from tensorframe.backends import spans
 from tensorframe.config import Options
+from tensorframe.errors import CancelledError
 from tensorframe.graph.growth import is_looked_at
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, by_serial
@@ -158,8 +159,13 @@ def _computed_turn(node: Node, options: Options) -> bool:
     """Compute a node that was just recorded, by a guard or op by op; return False, and do nothing, where that fails."""
     if node.storage is not None:
         return False
-    if run_recognized(node, options, alone):
-        return True
+    try:
+        if run_recognized(node, options, alone):
+            return True
+    except CancelledError:
+        raise
+    except Exception:
+        return False  # it is raised where the value is needed
     graph = _early_graph([node], options)
     if graph is None:
         return False

@@ -121,6 +121,17 @@ def test_values_of_turns_that_somebody_keeps():
     assert result.numpy().tobytes() == expected.numpy().tobytes()
 
 
+def test_what_fails_in_a_turn_stays_recorded(monkeypatch):
+    def failing(*_):
+        raise tfr.errors.IndexingError("no such place")
+
+    monkeypatch.setattr("tensorframe.runtime.early.run_recognized", failing)
+    result = damped(tfr.asarray(WAVE), 400)
+    monkeypatch.undo()
+    expected = late(damped, tfr.asarray(WAVE), 400)
+    assert result.numpy().tobytes() == expected.numpy().tobytes()
+
+
 def in_order(x):
     return sorted(waiting(x), key=lambda node: node.serial)
 
