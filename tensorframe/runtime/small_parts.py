@@ -35,7 +35,7 @@ def _results(roots: Sequence[Node], limit: int) -> list[Node]:
     nodes = discover(roots)
     if len(nodes) < _MANY:
         return []
-    if sum([node.op.costly and prod(node.shape) <= limit for node in nodes]) < _COSTLY:
+    if sum([_is_costly(node) and prod(node.shape) <= limit for node in nodes]) < _COSTLY:
         return []
     nodes.sort(key=by_serial)
     # what is small all the way, and of that what a costly op is among: the rest is left to kernels
@@ -48,9 +48,9 @@ def _results(roots: Sequence[Node], limit: int) -> list[Node]:
         if node.storage is None and functions_of(node.device) is None:
             return []  # elsewhere
         closed.add(node)
-        if node.storage is None and (node.op.costly or not made.isdisjoint(inputs)):
+        if node.storage is None and (_is_costly(node) or not made.isdisjoint(inputs)):
             made.add(node)
-            costly += node.op.costly
+            costly += _is_costly(node)
     if costly < _COSTLY:
         return []
     outside = set(roots)
@@ -58,3 +58,8 @@ def _results(roots: Sequence[Node], limit: int) -> list[Node]:
         if node not in closed:
             outside.update(node.inputs)
     return [node for node in nodes if node in made and node in outside]
+
+
+def _is_costly(node: Node) -> bool:
+    """Whether a node is costly to compute: not an array of a file, which is read whatever is made of it."""
+    return node.op.costly and bool(node.inputs)
