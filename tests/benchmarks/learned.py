@@ -6,7 +6,6 @@ beside PyTorch, JAX and llama.cpp where they are installed.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from tests.benchmarks.effort import Effort
 from tests.benchmarks.header import Header
 from tests.benchmarks.line import Line
 from tests.benchmarks.machine import Others
-from tests.benchmarks.measure import measured
+from tests.benchmarks.measure import all_measured
 from tests.benchmarks.peers import PEERS, present
 from tests.benchmarks.tables import Table, contestants, verdicts
 from tests.benchmarks.workloads.attention import ATTENTION
@@ -51,11 +50,7 @@ def main() -> None:
     """Measure, and write the section."""
     peers = present(PEERS, NAMES)
     header, others = Header.now(PEERS, peers, EFFORT), Others()
-    lines: list[Line] = []
-    for workload in (TRAINING, CONVOLUTIONS, ATTENTION, SMALL_WEIGHTS):
-        for line in measured(workload, peers, EFFORT):
-            lines.append(line)
-            sys.stderr.write(f"{line.workload} {line.title}: {line.best}\n")
+    lines = all_measured((TRAINING, CONVOLUTIONS, ATTENTION, SMALL_WEIGHTS), peers, EFFORT)
     read = reading()
     tokens = list(decoded(list(BLOCKS), LAYERS, TOKENS, read))
     text = section(header.after(others), lines, table(tokens), read)

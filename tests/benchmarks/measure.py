@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import repeat
@@ -31,6 +32,18 @@ def measured(workload: Workload, peers: Iterable[Peer], effort: Effort) -> Itera
         for name, value in alternate(samplers, turns, line.failures).items():
             (line.best if name in case.runs else line.yardsticks)[name] = value
         yield line
+
+
+def all_measured(
+    workloads: Iterable[Workload], peers: Iterable[Peer], effort: Effort
+) -> list[Line]:
+    """Return a line per case of these workloads; each is told on the error stream as soon as it is there."""
+    peers, lines = list(peers), []
+    for workload in workloads:
+        for line in measured(workload, peers, effort):
+            lines.append(line)
+            sys.stderr.write(f"{line.workload} {line.title}: {line.best}\n")
+    return lines
 
 
 def _samplers(

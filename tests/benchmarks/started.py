@@ -17,7 +17,7 @@ from tests.benchmarks.functions.libraries import by_turns
 from tests.benchmarks.header import Header
 from tests.benchmarks.line import Line
 from tests.benchmarks.machine import Others
-from tests.benchmarks.measure import measured
+from tests.benchmarks.measure import all_measured
 from tests.benchmarks.peers import PEERS, present
 from tests.benchmarks.tables import Table, contestants, verdicts
 from tests.benchmarks.workloads.cold import COLD_ENCODER, COMPILATION, FIRST_CALLS
@@ -91,11 +91,7 @@ def main() -> None:
     """Measure, and write the section."""
     peers = present(PEERS, NAMES)
     header, others = Header.now(PEERS, peers, EFFORT), Others()
-    lines: list[Line] = []
-    for workload in (FIRST_CALLS, COMPILATION, COLD_ENCODER, IN_TURN):
-        for line in measured(workload, peers, EFFORT):
-            lines.append(line)
-            sys.stderr.write(f"{line.workload} {line.title}: {line.best}\n")
+    lines = all_measured((FIRST_CALLS, COMPILATION, COLD_ENCODER, IN_TURN), peers, EFFORT)
     text = section(header.after(others), lines, functions())
     SECTION.write_text(text, encoding="utf-8")
 
