@@ -1,9 +1,8 @@
-"""Access: bytes of files at positions, and errors that say which bytes of which file could not be had.
+"""Access: bytes of files at positions, and errors that name the file and the bytes that could not be read.
 
-Whoever reads a file once, piece by piece, does it `passing_through` the system's cache of files: what is read leaves it
-again, as nothing of it would be there the next time, if it is more than fits. Memory that was just freed is filled two
-to three times as fast as memory that a virtual machine gets from its host. The file stays open in between, since the
-system reads ahead of who reads one that it has open.
+Streaming reads a file once, piece by piece, `passing_through` the page cache: each piece is evicted after it was read,
+since a file larger than memory would evict it anyway, and pages that were just freed are filled two to three times as
+fast as pages that a virtual machine gets from its host. The file stays open in between, so that readahead goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _MOST = 1 << 30
 _CAN_READ_AT = hasattr(os, "preadv")
 _CAN_WRITE_AT = hasattr(os, "pwrite")
 _CAN_LEAVE_CACHE = hasattr(os, "posix_fadvise") and hasattr(os, "RWF_NOWAIT")
-# Bytes of a file that are read before it leaves the cache: telling the system takes it up to a millisecond.
+# Bytes of a file that are read before they are evicted: the call takes the system up to a millisecond.
 _LONG = 64 << 20
 _passing: ContextVar[_Passing | None] = ContextVar("tensorframe_passing", default=None)
 
@@ -40,9 +39,9 @@ class _Passing:
         self._cached: dict[int, bool] = {}
 
     def was_cached(self, file: IO[bytes]) -> bool:
-        """Whether the middle of a file was in memory when it was first asked for; False where nobody tells.
+        """Whether the middle of a file was in the page cache when this was first called; False where that is unknown.
 
-        It is asked once: the system reads some megabytes there to be ready for what follows.
+        The answer is stored: the call itself starts readahead there.
         """
         handle = file.fileno()
         if handle not in self._cached:

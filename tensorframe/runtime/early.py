@@ -167,21 +167,24 @@ def _computed_turn(node: Node, options: Options) -> bool:
     except Exception:
         return False  # it is raised where the value is needed
     graph = _early_graph([node], options)
-    if graph is None:
-        return False
-    _keep_casts(graph.order, options)
-    graph = _early_graph([node], options)
+    if graph is not None and _store_casts(graph.order, options):
+        graph = _early_graph([node], options)  # of which they are leaves by now
     return graph is not None and run_graph([node], graph, alone)
 
 
-def _keep_casts(nodes: list[Node], options: Options) -> None:
-    """Compute casts of what is computed, and have these refer to them: the next turn needs the same ones."""
+def _store_casts(nodes: list[Node], options: Options) -> bool:
+    """Evaluate casts of computed nodes, and have these reference them: the next turn needs the same (loop invariants).
+
+    Returns whether there were any.
+    """
     casts = [node for node in nodes if node.op is CAST and node.inputs[0].storage is not None]
     sources = [node.inputs[0] for node in casts]
     graph = small_graph(casts, options) if casts else None
-    if graph is not None and run_graph(casts, graph):
-        for source, cast in zip(sources, casts, strict=True):
-            source.converted = partial(_itself, cast)
+    if graph is None or not run_graph(casts, graph):
+        return False
+    for source, cast in zip(sources, casts, strict=True):
+        source.converted = partial(_itself, cast)
+    return True
 
 
 def _itself(cast: Node) -> Node:

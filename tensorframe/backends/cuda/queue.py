@@ -255,7 +255,7 @@ class CudaQueue(Queue):
             self._staging = Staging(self.copies, self.stream, pinned=pinned)
 
     def close(self) -> None:
-        """Release kernels, pinned memory and the streams: CuPy gives each back when nobody refers to it."""
+        """Release kernels, pinned memory and the streams: CuPy frees each with its last reference."""
         self._kernels.clear()
         self._staging = Staging(self.copies, self.stream)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tensorframe.ops.raw_kernels import RawCall
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-# what `launch` is given
+# the arguments of a call of `launch`
 Launched = tuple[Any, int, Sequence[Any], np.ndarray[Any, Any]]
 
 
@@ -188,7 +188,7 @@ class Queue(ABC):
         """Run a kernel on so many work-groups, with its inputs' and outputs' buffers and the words of its numbers."""
 
     def bound(self, launches: Sequence[Launched]) -> Callable[[], None]:
-        """Return what runs launches again and again, one after the other; buffers and numbers stay as they are."""
+        """Return a function that repeats launches in their order, with the same buffers and numbers each time."""
 
         def run() -> None:
             for built, groups, buffers, words in launches:

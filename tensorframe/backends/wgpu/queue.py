@@ -318,7 +318,7 @@ class WgpuQueue(Queue):
                 self._record(self._recording.ready(pipeline, groups, buffers, words))
 
     def bound(self, launches: Sequence[Launched]) -> Callable[[], None]:
-        """Return what records launches again and again, whose pipelines and bind groups are found once."""
+        """Return a function that records launches each time, whose pipelines and bind groups are looked up once."""
         if any(self._is_in_parts(buffers) for _, _, buffers, _ in launches):
             return super().bound(launches)
         with translated_errors("a kernel does not run"):
