@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tensorframe.backends.critical import critical_section
+from tensorframe.backends.host_pool import contiguous
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.errors import TracingError
@@ -124,6 +125,13 @@ class Record:
             nodes = self._run_in_place(values, handles)
             if nodes is not None:
                 return self._result(nodes, values)
+        # Zeros and ones are one number, broadcast. After the call they have all of their elements, and kernels depend
+        # on strides: those of the first call are to be those of later ones.
+        for place, _ in self._changes:
+            value = values[place]
+            if value.__class__ is np.ndarray and 0 in value.strides:
+                values[place] = contiguous(value)
+            del value  # what is donated is referred to by nobody else
         self._donate(handles)
         nodes = self._replay.run(values)
         if foreign:

@@ -90,6 +90,27 @@ def test_no_gradient_is_an_array():
         assert len(new) == 3 * shapes.count(shape), shape
 
 
+def test_zeros_that_are_updated_need_the_kernels_of_later_calls(monkeypatch):
+    """One number stands for all elements of new averages; its kernels would run in the first call alone."""
+    pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
+    from tensorframe.backends.llvm import functions
+
+    monkeypatch.setattr(functions, "_functions", {})
+
+    @tfr.jit(updates="mean")
+    def follow(mean, x):
+        mean[...] = 0.9 * mean + 0.1 * tfr.exp(x)
+
+    x = tfr.linspace(0, 1, 2371, device="llvm")
+    mean = tfr.zeros(2371, device="llvm")
+    counts = []
+    for _ in range(3):
+        follow(mean, x)
+        counts.append(len(functions._functions))
+    assert 0 < counts[0] == counts[-1]
+    np.testing.assert_allclose(mean.numpy(), 0.271 * np.exp(x.numpy()), rtol=1e-6)
+
+
 def test_another_learning_rate_records_nothing_again():
     step = tfr.jit(train, updates=("params", "optimizer"))
     params = network()
