@@ -11,24 +11,27 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from tensorframe.backends.registry import default_device, resolve_device
 from tensorframe.dtypes import FLOATING, default_float
-from tensorframe.frontend.dispatch import handle_on
+from tensorframe.frontend.call_recordings import (
+    OF_THE_FIRST,
+    Recording,
+    Step,
+    is_usual,
+    recorded_again,
+    recording_of,
+)
 from tensorframe.frontend.operand_nodes import all_tensors
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
 from tensorframe.graph.history import all_as_nodes
-from tensorframe.graph.node import Node, new_node, next_serial, ticks
+from tensorframe.graph.node import Node, next_serial, ticks
 from tensorframe.graph.precision import autocast_dtype
-from tensorframe.ops.creation import CONSTANT, DATA
 from tensorframe.site import is_ours, recording_site
 
 _frame = sys._getframe
 _blank = object.__new__
-# Calls of one function, the nodes of one call, and the elements of a value among these, that are remembered at most.
-_CALLS, _NODES, _ELEMENTS = 1024, 64, 64
+# Calls of one function that are remembered at most.
+_CALLS = 1024
 # Tensors of a sequence up to which a call is remembered: they are compared with each other.
 _TENSORS = 16
 # Arguments that are equal only where they mean the same: True and 1.0 equal 1, and may be errors.
@@ -37,19 +40,10 @@ _PLAIN: frozenset[type] = frozenset({int, str, type(None)})
 _INTEGERS: frozenset[type] = frozenset({int})
 _SEQUENCES: frozenset[type] = frozenset({list, tuple})
 
-# The inputs of a step of one operand.
-_OF_THE_FIRST = (0,)
-
+# An argument that was not given.
+_ABSENT = object()
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
-
-
-# A node of a recording: its op, inputs, attributes, shape, dtype and device. Inputs are places among the operands, the
-# numbers and the nodes before it. These are tuples without names, which are taken apart in a fifth of the time.
-_Step = tuple[Any, tuple[int, ...], tuple[Any, ...], tuple[int, ...], Any, Device]
-# What a call recorded: the numbers beside its operands, its steps, and where its result is among all of these. Numbers
-# are constants, and values of few elements that the call made, such as places of quantiles.
-_Recording = tuple[tuple[Node, ...], tuple[_Step, ...], int]
 
 
 def remembered(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
@@ -69,7 +63,7 @@ def remembered_of(
     """
 
     def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-        known: dict[tuple[Any, ...], _Recording] = {}
+        known: dict[tuple[Any, ...], Recording] = {}
 
         @wraps(function)
         def record(*values: Any, **options: Any) -> Any:
@@ -108,16 +102,16 @@ def remembered_of(
                     key.append((name, kind, value or str(value)))
                 else:
                     return function(*values, **options)
-            if not _is_usual(operands):
+            if not is_usual(operands):
                 return function(*values, **options)
             key.append((operands[0].device if operands else default_device()).number)
             same = known.get(tuple(key))
             if same is not None:
-                return _recorded_again(same, operands)
+                return recorded_again(same, operands)
             first = next_serial()
             with all_as_nodes():
                 result = function(*values, **options)
-            recording = _recording_of(result, operands, first)
+            recording = recording_of(result, operands, first)
             if recording is not None:
                 if len(known) >= _CALLS:
                     known.clear()
@@ -132,8 +126,8 @@ def remembered_of(
 
 def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
     """Return what records a function without tensors: calls with nothing but integers and shapes are known sooner."""
-    known: dict[tuple[Any, ...], _Recording] = {}
-    sources: dict[tuple[Any, ...], _Step] = {}
+    known: dict[tuple[Any, ...], Recording] = {}
+    sources: dict[tuple[Any, ...], Step] = {}
 
     @wraps(record)
     def record_of_integers(*values: Any, **options: Any) -> Any:
@@ -148,7 +142,7 @@ def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
         source = sources.get(key)
         if source is None:
             same = known.get(key)
-            return first_of(key) if same is None else _recorded_again(same, [])
+            return first_of(key) if same is None else recorded_again(same, [])
         # `recorded` written out, as in `dispatch`
         frame = _frame(1)
         code = frame.f_code
@@ -167,7 +161,7 @@ def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
     def first_of(key: tuple[Any, ...]) -> Any:
         first = next_serial()
         result = record(*key[0])
-        recording = _recording_of(result, [], first)
+        recording = recording_of(result, [], first)
         if recording is not None and autocast_dtype.get() is None:
             if len(known) + len(sources) >= _CALLS:
                 known.clear()
@@ -186,40 +180,75 @@ def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
 def _of_one_tensor(record: Callable[..., Any]) -> Callable[..., Any]:
     """Return what records a function of a tensor: calls with integers and shapes beside it are known sooner."""
     # None: what such calls record is not known
-    known: dict[tuple[Any, ...], _Recording | None] = {}
+    known: dict[tuple[Any, ...], Recording | None] = {}
+    # The latest call of one step: its tensor's shape, dtype and device, the default dtype, its arguments, and the step.
+    # To compare objects takes a quarter of the time of a key; none of these can change.
+    latest: tuple[Any, ...] = (None,) * 7
 
     @wraps(record)
-    def record_of_one(*values: Any, **options: Any) -> Any:
-        if not values or type(values[0]) is not Tensor:
-            return record(*values, **options)
-        source = values[0].node
-        key: Any = (source.shape, source.dtype, source.device.number, default_float())
-        if len(values) > 1:
-            rest = values[1:]
-            if not _are_plain(rest):
-                return record(*values, **options)
-            key += rest
-        if options:
-            if not _are_plain(options.values()):
-                return record(*values, **options)
-            key += tuple(options.items())
-        same = known.get(key)
-        if same is None:
-            if key in known or not _is_usual([source]):
-                return record(*values, **options)
-            return first_of(key, source, values, options)
-        # such as `_is_usual` wants it, whose dtypes are in the key
+    def record_of_one(
+        value: Any = _ABSENT,
+        second: Any = _ABSENT,
+        third: Any = _ABSENT,
+        /,
+        *rest: Any,
+        **options: Any,
+    ) -> Any:
+        nonlocal latest
+        if type(value) is not Tensor:
+            return record(*_given(value, second, third, rest), **options)
+        source, real = value.node, default_float()
+        shape, dtype, device, real_before, second_before, third_before, step = latest
+        same: Recording | None = None
+        if (
+            source.shape is not shape
+            or source.dtype is not dtype
+            or source.device is not device
+            or second is not second_before
+            or third is not third_before
+            or real is not real_before
+            or rest
+            or options
+        ):
+            key: Any = (source.shape, source.dtype, source.device.number, real)
+            values = (value,) if second is _ABSENT else _given(value, second, third, rest)
+            if len(values) > 1:
+                if not _are_plain(values[1:]):
+                    return record(*values, **options)
+                key += values[1:]
+            if options:
+                if not _are_plain(options.values()):
+                    return record(*values, **options)
+                key += tuple(options.items())
+            same = known.get(key)
+            if same is None:
+                if key in known or not is_usual([source]):
+                    return record(*values, **options)
+                return first_of(key, source, values, options)
+            numbers, steps, _ = same
+            if len(steps) == 1 and not numbers:
+                same, step = None, steps[0]
+                if not rest and not options:
+                    latest = (
+                        source.shape,
+                        source.dtype,
+                        source.device,
+                        real,
+                        second,
+                        third,
+                        step,
+                    )
+        # such as `is_usual` wants it, whose dtypes are in the key
         if (source.storage is None and not source.inputs) or autocast_dtype.get() is not None:
-            return record(*values, **options)
-        numbers, steps, _ = same
-        if numbers or len(steps) != 1:
-            return _recorded_again(same, [source])
+            return record(*_given(value, second, third, rest), **options)
+        if same is not None:
+            return recorded_again(same, [source])
         # `recorded` written out, as in `dispatch`
         frame = _frame(1)
         code = frame.f_code
         handle = _blank(Tensor)
         handle.node = node = _blank(Node)
-        node.op, _, node.attrs, node.shape, node.dtype, node.device = steps[0]
+        node.op, _, node.attrs, node.shape, node.dtype, node.device = step
         node.inputs = (source,)
         node.site = recording_site() if is_ours[code.co_filename] else (code, frame.f_lasti)
         node.storage = None
@@ -232,8 +261,8 @@ def _of_one_tensor(record: Callable[..., Any]) -> Callable[..., Any]:
     def first_of(key: Any, source: Node, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
         first = next_serial()
         result = record(*values, **options)
-        recording = _recording_of(result, [source], first)
-        if recording is not None and len(recording[1]) == 1 and recording[1][0][1] != _OF_THE_FIRST:
+        recording = recording_of(result, [source], first)
+        if recording is not None and len(recording[1]) == 1 and recording[1][0][1] != OF_THE_FIRST:
             recording = None  # made of the tensor twice, or of none of it
         if len(known) >= _CALLS:
             known.clear()
@@ -242,6 +271,15 @@ def _of_one_tensor(record: Callable[..., Any]) -> Callable[..., Any]:
 
     record_of_one.around = _of_one_tensor  # type: ignore[attr-defined]  # see `other_data`
     return record_of_one
+
+
+def _given(value: Any, second: Any, third: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of a call, of which the first three have names, without those that were not given."""
+    if third is not _ABSENT:
+        return (value, second, third, *rest)
+    if second is not _ABSENT:
+        return (value, second)
+    return () if value is _ABSENT else (value,)
 
 
 def _are_plain(values: Iterable[Any]) -> bool:
@@ -266,85 +304,3 @@ def _is_told_apart(value: Any, kind: type) -> bool:
     return (
         kind is bool or kind is float or (kind is tuple and _INTEGERS.issuperset(map(type, value)))
     )
-
-
-def _is_usual(operands: list[Node]) -> bool:
-    """Whether what is recorded of operands is a matter of shapes and dtypes: numbers are computed with at once."""
-    if autocast_dtype.get() is not None:
-        return False
-    for node in operands:
-        if (
-            node.dtype not in FLOATING
-            or node.device is not operands[0].device
-            or (node.storage is None and not node.inputs)
-        ):
-            return False
-    return True
-
-
-def _recording_of(result: Any, operands: list[Node], first: int) -> _Recording | None:
-    """Return what was recorded since the serial number `first`; None if there is more to it than nodes and numbers."""
-    if type(result) is not Tensor or result.node.storage is not None:
-        return None
-    nodes, numbers = [result.node], []
-    for node in nodes:  # grows while it is walked
-        if node in operands:
-            continue
-        if len(nodes) > _NODES:
-            return None
-        if _is_constant(node) or _is_small_value(node, first):
-            numbers.append(node)
-        elif node.storage is not None or node.serial < first:
-            return None
-        nodes += [source for source in dict.fromkeys(node.inputs) if source not in nodes]
-    made = sorted(set(nodes).difference(operands, numbers), key=lambda node: node.serial)
-    places = {node: place for place, node in enumerate((*operands, *numbers, *made))}
-    steps = [
-        (
-            node.op,
-            tuple([places[source] for source in node.inputs]),
-            node.attrs,
-            node.shape,
-            node.dtype,
-            node.device,
-        )
-        for node in made
-    ]
-    return tuple(numbers), tuple(steps), places[result.node]
-
-
-def _is_constant(node: Node) -> bool:
-    return node.op is CONSTANT and node.storage is None
-
-
-def _is_small_value(node: Node, first: int) -> bool:
-    """Whether the node is a few elements in host memory that were made since the serial number `first`."""
-    return (
-        node.op is DATA
-        and node.serial >= first
-        and node.size <= _ELEMENTS
-        and type(node.storage.handle) is np.ndarray
-        and node.storage.handle.base is None  # no view of an operand
-    )
-
-
-def _recorded_again(recording: _Recording, operands: list[Node]) -> Tensor:
-    """Return the result of the same nodes on other operands, recorded by the caller's line."""
-    frame = _frame(2)
-    code = frame.f_code
-    site = recording_site(3) if is_ours[code.co_filename] else (code, frame.f_lasti)
-    numbers, steps, result = recording
-    if (
-        len(steps) == 1 and steps[0][1] == _OF_THE_FIRST and operands
-    ):  # a step is the last thing there is
-        op, _, attrs, shape, dtype, device = steps[0]
-        return handle_on(new_node(op, (operands[0],), attrs, shape, dtype, device, site))
-    nodes = operands
-    nodes += numbers
-    for op, inputs, attrs, shape, dtype, device in steps:
-        if len(inputs) == 1:
-            sources: tuple[Node, ...] = (nodes[inputs[0]],)
-        else:
-            sources = tuple([nodes[place] for place in inputs])
-        nodes.append(new_node(op, sources, attrs, shape, dtype, device, site))
-    return handle_on(nodes[result])

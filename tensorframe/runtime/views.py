@@ -16,7 +16,7 @@ from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import CONSTANT
-from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
 from tensorframe.runtime import events
 from tensorframe.schedule.capture import Inputs
 
@@ -103,6 +103,8 @@ def run_viewed(node: Node) -> bool:
     try:
         if op is SLICE:
             array = array[_selections[node.attrs]]
+        elif op is PERMUTE:
+            array = array.transpose(node.attrs[0])
         elif op is not RESHAPE:
             array = implementation[op](array, *node.attrs)
         elif array.flags.c_contiguous:

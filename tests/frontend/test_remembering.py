@@ -191,3 +191,22 @@ def test_views_of_operands_are_no_numbers() -> None:
         found = tfr.interp(x, p, v, left=-1.0, right=7.0).numpy()
         expected = np.interp(asked, points, values, left=-1.0, right=7.0)
         np.testing.assert_array_equal(found, expected)
+
+
+def test_a_list_that_changed_between_calls_is_read_again() -> None:
+    x = tfr.asarray(np.ones((2, 3, 4), np.float32))
+    axes = [2, 0, 1]
+    assert [tfr.permute_dims(x, axes).shape for _ in range(3)] == [(4, 2, 3)] * 3
+    axes[:] = [1, 0, 2]
+    assert tfr.permute_dims(x, axes).shape == (3, 2, 4)
+
+
+def test_calls_by_turns_keep_their_own_arguments() -> None:
+    x, y = tfr.asarray(np.ones((2, 3), np.float32)), tfr.asarray(np.ones((2, 3), np.float64))
+    for _ in range(4):
+        assert tfr.swapaxes(x, 0, 1).shape == (3, 2)
+        assert tfr.swapaxes(x, 0, 0).shape == (2, 3)
+        assert tfr.swapaxes(y, 0, 1).dtype == tfr.float64
+        assert tfr.swapaxes(x, axis1=0, axis2=1).shape == (3, 2)
+        with pytest.raises(TensorFrameError):
+            tfr.swapaxes(x, 0, 2)

@@ -8,7 +8,7 @@ from tests.benchmarks.functions.calls import call_of
 from tests.benchmarks.functions.cases import CASES, operands
 
 SIZE = 12
-# whose elements are not said, or come in an order that is not
+# whose elements are not said, or come in an order that is not; random ones are not either
 UNSAID = {"empty", "empty_like", "partition", "argpartition", "nextafter"}
 
 
@@ -30,7 +30,7 @@ def test_both_do_the_same(case):
         ours = as_arrays(call_of(case, tfr, tensors)())
     assert len(ours) == len(theirs)
     assert [part.shape for part in ours] == [part.shape for part in theirs]
-    if case.name not in UNSAID:
+    if case.name not in UNSAID and "random" not in case.text:
         for actual, desired in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(actual, desired, rtol=2e-3, atol=1e-4)
 

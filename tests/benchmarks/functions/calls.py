@@ -20,13 +20,18 @@ SAMPLES = 7
 
 def _put(target: Any, where: Any, value: Any) -> Any:
     """Return a copy of `target` with a value assigned, which no library can leave out."""
+    return _changed(target, lambda copy: copy.__setitem__(where, value))
+
+
+def _changed(target: Any, change: Callable[[Any], object]) -> Any:
+    """Return a copy of `target` on which a function that changes its argument was called."""
     if isinstance(target, np.ndarray):
         target = target.copy()
     else:
         import tensorframe as tfr  # not in a process of NumPy's
 
         target = tfr.asarray(target, copy=True)
-    target[where] = value
+    change(target)
     return target
 
 
@@ -42,7 +47,7 @@ def call_of(case: Case, namespace: Any, given: dict[str, Any]) -> Call:
 
     NameErrors are for who calls.
     """
-    names = {**given, "xp": namespace, "put": _put}
+    names = {**given, "xp": namespace, "put": _put, "changed": _changed}
     call: Call = eval(f"lambda: {case.text}", names)
     with np.errstate(all="ignore"):
         value = call()
