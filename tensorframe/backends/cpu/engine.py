@@ -29,13 +29,9 @@ from tensorframe.backends.llvm.engine import (
     unusable,
     with_placing,
 )
-from tensorframe.backends.numpy.convolution import Make
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
-from tensorframe.backends.numpy.epilogue import reads_small_factors
 from tensorframe.backends.numpy.epilogue_region import epilogue_of, has_chain, has_epilogue
 from tensorframe.backends.numpy.functions import Functions, implementation
-from tensorframe.backends.numpy.product import Multiply
-from tensorframe.backends.numpy.small_product import Find
 from tensorframe.dtypes import ANY, COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
@@ -46,6 +42,9 @@ from tensorframe.ops.exactness import is_exact_region
 if TYPE_CHECKING:
     from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.numpy.chain import MakeTiles
+    from tensorframe.backends.numpy.convolution import Make
+    from tensorframe.backends.numpy.product import Multiply
+    from tensorframe.backends.numpy.small_product import Find
 
 _IN_BLOCKS = frozenset({CONVOLUTION, MATMUL})
 
@@ -66,6 +65,8 @@ class CpuBackend(NumpyBackend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or a program that begins in NumPy if all of its ops are exact."""
+        from tensorframe.backends.numpy.epilogue import reads_small_factors  # plans need it
+
         if region.ops[0].op.raw is not None:
             return raw_program(region)
         if missing() is not None:

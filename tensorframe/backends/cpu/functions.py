@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.cpu.choice import SLOW, GradualFunction
+from tensorframe.backends.interruptible import at_the_end
 from tensorframe.backends.llvm.engine import (
     compiled_convolution,
     compiled_product,
@@ -18,10 +20,7 @@ from tensorframe.backends.llvm.engine import (
     small_kernels,
     unusable,
 )
-from tensorframe.backends.numpy.contraction import product_of
-from tensorframe.backends.numpy.convolution import convolve
 from tensorframe.backends.numpy.functions import Function, Functions, implementation, is_formula
-from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.contraction import MATMUL
@@ -58,9 +57,9 @@ class CpuFunctions(Functions):
         if op.kind is Kind.REDUCE:
             return _reduction(op)
         if op is CONVOLUTION and missing() is None:
-            return _convolution
+            return _convolution()
         if op is MATMUL and missing() is None:
-            return _product
+            return _product()
         if op in WHOLE_PRODUCTS:
             return _whole(op)
         if is_formula(op):
@@ -136,12 +135,41 @@ class CpuFunctions(Functions):
         )
 
 
-def _convolution(x: Array, weight: Array, *attrs: Any) -> Array:
-    return convolve(x, weight, attrs, compiled_convolution)
+# Modules that the first result seldom needs: each is imported when the function of its op is asked for.
 
 
-def _product(x: Array, y: Array, dtype: DType | None = None) -> Array:
-    return product_of(x, y, dtype, small_kernels)
+def _convolution() -> Function:
+    from tensorframe.backends.numpy.convolution import convolve
+
+    def run(x: Array, weight: Array, *attrs: Any) -> Array:
+        return convolve(x, weight, attrs, compiled_convolution)
+
+    return run
+
+
+def _product() -> Function:
+    product_of = _contraction().product_of
+
+    def run(x: Array, y: Array, dtype: DType | None = None) -> Array:
+        return product_of(x, y, dtype, small_kernels)
+
+    return run
+
+
+def _contraction() -> ModuleType:
+    from tensorframe.backends.numpy import contraction
+
+    return contraction
+
+
+def _lanes() -> ModuleType:
+    from tensorframe.backends.numpy import lanes
+
+    return lanes
+
+
+# what is deleted last may still multiply and sum, when nothing can be imported any more
+at_the_end += [_contraction, _lanes]
 
 
 def _reduction(op: Op) -> Function:
@@ -154,7 +182,8 @@ def _reduction(op: Op) -> Function:
     exact = frozenset([dtype for dtype in op.accepts if is_exact(op, (dtype,), dtype)])
     if how.take is not None or how.finish is not None or not how.wide:
         return _extreme(join, plain, exact)
-    return _in_lanes(op, lane_sum if join is np.add else lane_prod, plain, exact)
+    lanes = _lanes()
+    return _in_lanes(op, lanes.lane_sum if join is np.add else lanes.lane_prod, plain, exact)
 
 
 def _in_lanes(op: Op, joined: Any, plain: Function, exact: frozenset[DType]) -> Function:

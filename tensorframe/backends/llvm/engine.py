@@ -11,14 +11,8 @@ from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.entries import Failure, guarded, is_installed
 from tensorframe.backends.host_pool import pool
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
-from tensorframe.backends.llvm.placing import PlacingProgram
-from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue_region import epilogue_of, has_chain, has_epilogue
-from tensorframe.backends.numpy.interruptible import interruptible
-from tensorframe.backends.numpy.product import Multiply, Product, Products
-from tensorframe.backends.numpy.small_product import Find
-from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import KernelError
 from tensorframe.graph.device import Device
@@ -33,8 +27,14 @@ if TYPE_CHECKING:
     from tensorframe.backends.llvm.program import KernelProgram
     from tensorframe.backends.llvm.scatter import ScatterProgram
     from tensorframe.backends.numpy.chain import MakeTiles, Tiles, Weights
+    from tensorframe.backends.numpy.convolution import Make, Undilated
+    from tensorframe.backends.numpy.product import Multiply, Products
+    from tensorframe.backends.numpy.small_product import Find
+    from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
 
     Kernels: TypeAlias = KernelProgram | ScatterProgram
+
+Array = Any
 
 # Bytes that LLVM takes at most to be loaded, and to compile a kernel, beside pages of its file: measured.
 COMPILER = 8 << 20
@@ -139,6 +139,8 @@ def _has_kernel(region: Region) -> bool:
 def compiled_convolution(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undilated:
     """Return a convolution by compiled products; NumPy's where LLVM does not load."""
     if unusable() is not None:
+        from tensorframe.backends.numpy.convolution import undilated  # few programs need it
+
         return undilated(x, weight, geometry, groups)
     from tensorframe.backends.llvm.convolution.choice import compiled  # imports LLVM
 
@@ -165,8 +167,11 @@ def quantized_kernels() -> Any:
 
 def with_placing(region: Region, program: Program) -> Program:
     """Return NumPy's program of a region, which can be bound if it is a scatter that replaces elements."""
-    is_placing = len(region.ops) == 1 and region.ops[0].op is SCATTER
-    return PlacingProgram(region, program) if is_placing else program
+    if len(region.ops) > 1 or region.ops[0].op is not SCATTER:
+        return program
+    from tensorframe.backends.llvm.placing import PlacingProgram  # few programs need it
+
+    return PlacingProgram(region, program)
 
 
 def blas_kernels() -> Any:
@@ -181,6 +186,8 @@ def blas_kernels() -> Any:
 def compiled_product(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
     """Return a product by compiled tiles; NumPy's where LLVM does not load."""
     if unusable() is not None:
+        from tensorframe.backends.numpy.product import Product  # few programs need it
+
         return Product(x, y, whole_rows=whole_rows)
     from tensorframe.backends.llvm.products.packed import packed_or_blas  # imports LLVM
 
@@ -311,6 +318,7 @@ def raw_program(region: Region) -> Program:
             suggestions=("pip install tensorframe-lazy[numba]",),
         )
     from tensorframe.backends.llvm.raw import RawProgram  # imports LLVM
+    from tensorframe.backends.numpy.interruptible import interruptible
 
     return interruptible(RawProgram(region), region)
 

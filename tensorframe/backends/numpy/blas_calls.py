@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,6 +77,8 @@ def library(dtype: DType) -> Library | None:
 
 def _openblas() -> list[Any]:
     """Return the libraries that lie beside NumPy's own."""
+    from pathlib import Path  # slow to import
+
     from threadpoolctl import ThreadpoolController
 
     beside = Path(np.__file__).parent.parent

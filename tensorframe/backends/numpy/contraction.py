@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.functions import Function, implementation, spells
+from tensorframe.backends.numpy.functions import Function, implementation, no_kernels, spells
 from tensorframe.backends.numpy.product import Product
 from tensorframe.backends.numpy.small_product import (
     Find,
     mixed,
-    no_kernels,
     reads_small,
     small_matmul,
 )

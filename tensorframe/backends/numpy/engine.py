@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,32 +11,18 @@ from tensorframe.backends import host_memory
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, byte_count
 from tensorframe.backends.budget import Budget
 from tensorframe.backends.host_pool import owns_memory, pool
-from tensorframe.backends.numpy.call import single_call
-from tensorframe.backends.numpy.convolution import Make, undilated
-from tensorframe.backends.numpy.epilogue import (
-    ProductProgram,
-    convolution_program,
-    reads_small_factors,
-    small_product_program,
-)
-from tensorframe.backends.numpy.epilogue_region import has_chain, has_epilogue
-from tensorframe.backends.numpy.functions import Functions, implementation
-from tensorframe.backends.numpy.interruptible import interruptible
-from tensorframe.backends.numpy.product import Multiply, Product
-from tensorframe.backends.numpy.region import elementwise_program
-from tensorframe.backends.numpy.sequence import sequence_program
-from tensorframe.backends.numpy.small_product import Find, no_kernels
+from tensorframe.backends.numpy.functions import Functions, implementation, no_kernels
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import SMALL
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.ops.contraction import MATMUL
-from tensorframe.ops.convolution import CONVOLUTION
-from tensorframe.ops.quantization import WHOLE_PRODUCTS
 
 if TYPE_CHECKING:
-    from tensorframe.backends.numpy.chain import MakeTiles  # it looks at kernels
+    from tensorframe.backends.numpy.chain import MakeTiles
+    from tensorframe.backends.numpy.convolution import Make
+    from tensorframe.backends.numpy.product import Multiply
+    from tensorframe.backends.numpy.small_product import Find
     from tensorframe.backends.settings import Setting
 
 CAPABILITIES = Capabilities(
@@ -107,9 +92,9 @@ class NumpyBackend(Backend):
 
     def scratch(self, region: Region, device: Device) -> int:
         """Return what the functions that run a region take for themselves."""
-        from tensorframe.backends.numpy.scratch import (
-            scratch_bytes,  # plans need it, small graphs do not
-        )
+        # plans need it, small graphs do not
+        from tensorframe.backends.numpy.convolution import undilated
+        from tensorframe.backends.numpy.scratch import scratch_bytes
 
         return scratch_bytes(region, compiled=self.convolution() is not undilated)
 
@@ -133,6 +118,8 @@ class NumpyBackend(Backend):
 
     def convolution(self) -> Make:
         """Return what makes convolutions of inputs without zeros between their elements."""
+        from tensorframe.backends.numpy.convolution import undilated  # few programs need it
+
         return undilated
 
     def small_products(self) -> Find:
@@ -149,6 +136,8 @@ class NumpyBackend(Backend):
 
     def products(self) -> Multiply:
         """Return what makes products of matrices."""
+        from tensorframe.backends.numpy.product import Product  # few programs need it
+
         return Product
 
     def chains(self) -> MakeTiles | None:
@@ -157,42 +146,6 @@ class NumpyBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
-        if has_chain(region):
-            from tensorframe.backends.numpy.sweep import chain_program  # it looks at kernels
+        from tensorframe.backends.numpy.programs import program_of  # plans need it
 
-            compile_ = partial(self.compile, device=device)
-            return chain_program(region, compile_, self.products(), self.chains())
-        if region.ops[0].op in WHOLE_PRODUCTS:
-            from tensorframe.backends.numpy.whole import Ways, WholeProgram  # few programs do
-
-            compile_ = partial(self.compile, device=device)
-            ways = Ways(
-                self.quantized_products(),
-                self.small_products(),
-                self.products(),
-                self.native_products(),
-            )
-            return WholeProgram(region, ways, compile_)
-        is_small = reads_small_factors(region)
-        if has_epilogue(region) or (region.ops[0].op is MATMUL and not is_small):
-            compile_ = partial(self.compile, device=device)
-            return ProductProgram(
-                region,
-                compile_,
-                self.convolution(),
-                self.products(),
-                small_products=self.small_products(),
-                native_products=self.native_products(),
-            )
-        if region.ops[0].op is CONVOLUTION:
-            return convolution_program(region, self.convolution())
-        if is_small:
-            return small_product_program(region, self.small_products())
-        if all(op.op.kind is Kind.MAP for op in region.ops):
-            return elementwise_program(region)
-        if len(region.ops) > 1:
-            return sequence_program(region)
-        (single,) = region.ops
-        # a view is nothing to wait for, and a product is made in blocks
-        brief = single.op.alias or single.op.kind is Kind.CONTRACT
-        return single_call(region) if brief else interruptible(single_call(region), region)
+        return program_of(region, self, device)

@@ -33,7 +33,7 @@ from tensorframe.backends.numpy.epilogue_region import (
     permutation_of,
     with_positions,
 )
-from tensorframe.backends.numpy.functions import implementation
+from tensorframe.backends.numpy.functions import implementation, no_kernels
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.hidden import part_of
 from tensorframe.backends.numpy.product import (
@@ -48,7 +48,6 @@ from tensorframe.backends.numpy.product import (
 from tensorframe.backends.numpy.small_product import (
     Find,
     SmallProduct,
-    no_kernels,
     reads_small,
     small_matmul,
 )

@@ -15,6 +15,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.numpy import blas
+from tensorframe.backends.numpy.functions import no_kernels
 from tensorframe.backends.numpy.grid import Index, blocks
 from tensorframe.backends.numpy.product import LONG, Store, extents, in_batch, share_products
 from tensorframe.backends.numpy.threads import share_out
@@ -56,11 +57,6 @@ class Kernels(Protocol):
 
 # gives the kernels, None where there are none
 Find = Callable[[], "Kernels | None"]
-
-
-def no_kernels() -> Kernels | None:
-    """Return none: NumPy converts."""
-    return None
 
 
 def total_of(dtype: DType) -> DType:

@@ -16,11 +16,11 @@ from tensorframe.backends.numpy.epilogue_region import (
     permutation_of,
     with_positions,
 )
-from tensorframe.backends.numpy.functions import Function, implementation
+from tensorframe.backends.numpy.functions import Function, implementation, no_kernels
 from tensorframe.backends.numpy.joined_product import bound_joined
 from tensorframe.backends.numpy.product import Multiply
 from tensorframe.backends.numpy.quantized_product import bound_product
-from tensorframe.backends.numpy.small_product import Find, no_kernels
+from tensorframe.backends.numpy.small_product import Find
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.quantization import JOINED_MATMUL
