@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
+
+from tensorframe.quick_tuples import NamedTuple
 
 # the format that values of fewer bits are computed in: its exponent, its fraction, their bits, and its bias
 SINGLE_EXPONENT, SINGLE_FRACTION, SINGLE_BIAS = 8, 23, 127

@@ -6,7 +6,9 @@ package runs: chunks depend on them, and bits on chunks.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Machine(NamedTuple):

@@ -11,7 +11,9 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["dataclass", "field"]
 

@@ -7,7 +7,9 @@ calls need no Python between them: addresses, counts and results are known befor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -11,10 +11,11 @@ import gc
 from collections.abc import Callable
 from functools import partial
 from math import inf
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from tensorframe.backends.spans import log
 from tensorframe.forks import new_lock
+from tensorframe.quick_tuples import NamedTuple
 
 # Bytes that a plan may take without being compared: what it makes is nothing beside Python's own objects.
 LIGHT = 1 << 16

@@ -10,7 +10,8 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+
+from tensorframe.quick_tuples import NamedTuple
 
 # Version 1 writes the largest number of whole pages where there is no limit.
 _NO_LIMIT = 1 << 62

@@ -7,7 +7,8 @@ is. In a critical section signals wait for its end. It has to be short: what tak
 
 from __future__ import annotations
 
-import signal
+# what `signal` is but for enums, to import which takes half a millisecond, and each look-up a microsecond
+import _signal as signal  # type: ignore[import-not-found]
 from collections.abc import Callable
 from threading import get_ident, main_thread
 from types import FrameType, TracebackType

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tensorframe.backends.base import Backend
 from tensorframe.backends.contract import About, misfit
@@ -16,6 +16,7 @@ from tensorframe.errors import ArgumentError, BackendWarning
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.graph.device import ALIASES, backend_called
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.site import warn_user
 
 if TYPE_CHECKING:

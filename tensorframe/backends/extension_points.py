@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends.contract import About, completed, show_version
 from tensorframe.backends.entries import Failure, guarded, one_by_one, refusal
 from tensorframe.errors import ArgumentError, BackendWarning
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.site import warn_user
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")

@@ -11,9 +11,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from tensorframe.backends.control_groups import groups, text
+from tensorframe.quick_tuples import NamedTuple
 
 _MEBI = 1 << 20
 _AVAILABLE = re.compile(r"^MemAvailable:\s+(\d+)", re.MULTILINE)

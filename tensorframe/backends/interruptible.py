@@ -130,7 +130,7 @@ class _End:
 
 
 # to be called when the process has nothing more to do but to end
-at_the_end: list[Callable[[], None]] = []
+at_the_end: list[Callable[[], object]] = []
 
 
 @atexit.register

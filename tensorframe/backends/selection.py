@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tensorframe.backends import host_memory
 from tensorframe.backends.base import DeviceInfo
@@ -20,6 +19,7 @@ from tensorframe.backends.entries import (
 from tensorframe.backends.probing import Found, probed
 from tensorframe.errors import ArgumentError, DeviceError
 from tensorframe.graph.device import backend_called
+from tensorframe.quick_tuples import NamedTuple
 
 # fastest first, as far as that can be told without measuring; plug-ins say where they stand among these
 BUILT_IN_PRIORITY = {"cuda": 600, "rocm": 500, "metal": 400, "opencl": 300, "wgpu": 200, "cpu": 100}

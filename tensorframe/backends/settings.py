@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe import config
 from tensorframe.backends.base import Backend
@@ -12,6 +12,7 @@ from tensorframe.backends.budget import Budget
 from tensorframe.backends.selection import as_bytes
 from tensorframe.errors import ArgumentError
 from tensorframe.graph.device import Device
+from tensorframe.quick_tuples import NamedTuple
 
 MOST_THREADS = 255
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from math import isfinite, isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.codegen.pointer_vectors import PointerVectors, Side, alignment_of
 from tensorframe.codegen.printer import indented
@@ -21,6 +21,7 @@ from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
 from tensorframe.kernel import ir
 from tensorframe.ops.printed import FUNCTIONS, Printed, suffix
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)

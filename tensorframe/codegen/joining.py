@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from tensorframe.codegen.printer import Braces, indented
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
 from tensorframe.kernel.nest.passes.hoist import name_values
+from tensorframe.quick_tuples import NamedTuple
 
 # Values that every thread of a group joins by itself; of more of them, one thread does it for all.
 _FEW = 8

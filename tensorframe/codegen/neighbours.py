@@ -7,10 +7,10 @@ iterations stay in one row, and begin at a multiple of their number, where `n` a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.walk import expressions, in_order, own_expressions, substituted
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Run(NamedTuple):

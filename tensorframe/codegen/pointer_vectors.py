@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from tensorframe.codegen.neighbours import Run
 from tensorframe.codegen.printer import indented
 from tensorframe.codegen.wide_loops import WIDEST, WideLoops
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Side(NamedTuple):

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from tensorframe.frontend.trees import (
 )
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import NUMBER_KINDS
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import evaluate
 
 Array = np.ndarray[Any, Any]

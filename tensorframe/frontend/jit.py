@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from types import MethodType
-from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from weakref import ref
 
 import numpy as np
@@ -24,6 +24,7 @@ from tensorframe.graph.history import history
 from tensorframe.graph.mapping import mapping
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.graph.tracing import current
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.plan import Plan
 
 __all__ = ["jit"]

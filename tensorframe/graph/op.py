@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 
 DTypeRule = Callable[..., DType]
 ShapeRule = Callable[..., Shape]

@@ -7,10 +7,10 @@ Every value of the group has a map: for each of its axes, the position as an aff
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
 
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Affine(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from math import prod
-from typing import NamedTuple
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
@@ -30,6 +29,7 @@ from tensorframe.kernel.spaces.complex import in_parts
 from tensorframe.kernel.spaces.expand import expanded
 from tensorframe.kernel.spaces.gather import with_bounds_checks
 from tensorframe.machine import HOST
+from tensorframe.quick_tuples import NamedTuple
 
 # Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly. Where there
 # are plenty they are more, since where a share begins nothing has been prefetched.

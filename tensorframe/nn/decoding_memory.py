@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tensorframe.errors import ArgumentError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn.generation import CausalModel
@@ -11,6 +9,7 @@ from tensorframe.nn.layers.embedding import Embedding
 from tensorframe.nn.layers.linear import Linear
 from tensorframe.nn.module import Module
 from tensorframe.nn.structure import entries
+from tensorframe.quick_tuples import NamedTuple
 
 # elements that share a scale, and the bytes of a scale
 _GROUP, _SCALE = 32, 2

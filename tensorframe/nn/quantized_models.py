@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
 
 from tensorframe.dtypes import FLOAT
 from tensorframe.errors import ArgumentError
@@ -16,6 +15,7 @@ from tensorframe.nn.module import Module
 from tensorframe.nn.quantization import QuantizedTensor
 from tensorframe.nn.quantization import quantize as quantize_matrix
 from tensorframe.nn.structure import entries
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import evaluate
 
 __all__ = ["Quantization", "quantize"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError, TensorFrameError
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn.structure import Entry, Structured, entries
+from tensorframe.quick_tuples import NamedTuple
 
 _MOST = 8  # names that a message lists
 

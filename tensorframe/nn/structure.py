@@ -10,12 +10,13 @@ import enum
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from tensorframe.dtypes import FLOATING
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import Container, Static
+from tensorframe.quick_tuples import NamedTuple
 
 # What a module is apart from its tensors: nested tuples that are equal where a function would do the same with it. A
 # number is a child (a tensor or a Static), or, if negative, a module that was met before; a tuple begins with a type.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.nn.structure import Structured, entries, trainable, unique
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Row(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.errors import CancelledError
 from tensorframe.frontend.protocols.preview import seconds_for, seen
@@ -16,6 +16,7 @@ from tensorframe.notebook.card.text import printed, toned
 from tensorframe.notebook.results import device_name, result_page, table
 from tensorframe.notebook.style import numbers, text, words
 from tensorframe.notebook.wording import counted
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.schedule.plan import human_bytes

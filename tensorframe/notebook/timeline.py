@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from tensorframe.notebook.bars import Bar, bars_of, lanes_of
 from tensorframe.notebook.figures import time_text
@@ -16,6 +15,7 @@ from tensorframe.notebook.style import (
     text,
 )
 from tensorframe.notebook.wording import shortened
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.timeline import (
     HOST,
     MAKING,

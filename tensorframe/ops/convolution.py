@@ -7,13 +7,14 @@ input, padding may be negative, and batch and channels change places by a permut
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import NUMERIC
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import LOW, Kind, Op, register, same
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.rules.convolution import cotangents
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Geometry(NamedTuple):

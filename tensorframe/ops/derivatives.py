@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf, pi
 from math import sqrt as sqrt_of
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import COMPLEX, FORMAT, NARROW
 from tensorframe.graph.record import is_constant
@@ -30,6 +30,7 @@ from tensorframe.ops.term import (
     square,
     where,
 )
+from tensorframe.quick_tuples import NamedTuple
 
 Rule = Callable[..., Sequence[Any]]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.graph.op import Kind, Op
@@ -19,6 +19,7 @@ from tensorframe.ops.elementwise import CAST, MULTIPLY
 from tensorframe.ops.movement import PERMUTE, RESHAPE, SLICE
 from tensorframe.ops.order import contraction_order
 from tensorframe.ops.reduction import ANY_TRUE, SUM
+from tensorframe.quick_tuples import NamedTuple
 
 # axes in the order of memory, that of the largest stride first
 Layout = tuple[int, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import ANY, DType
 from tensorframe.graph.device import Device
@@ -18,6 +18,7 @@ from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import PART
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 
 # rows that are remembered; a call whose row was forgotten is planned again
 _ROWS_KEPT = 1024

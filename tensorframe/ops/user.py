@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import ANY, DType, as_scalar, real_of
 from tensorframe.graph.node import Node
@@ -14,6 +14,7 @@ from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.movement import EXPAND
 from tensorframe.ops.term import Term
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Instruction(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorframe as tfr
 from tensorframe.frontend.tensor import Tensor
@@ -17,6 +17,7 @@ from tensorframe.optim.optimizer import (
     is_zero,
     one_minus_power,
 )
+from tensorframe.quick_tuples import NamedTuple
 
 
 class _Factors(NamedTuple):

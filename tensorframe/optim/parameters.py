@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import FLOAT
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import LEAF, Static, Structure, flatten, names
 from tensorframe.graph.node import Node
+from tensorframe.quick_tuples import NamedTuple
 
 # how a program writes a child of a container: .name, [0], ['name']
 _STEP = re.compile(r"\.?(\w+)|\[(\d+)\]|\['([^'\]]+)'\]")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, reachable, told_apart
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 
 # (node, builder) -> the node that replaces it, or None
 Change = Callable[[Node, "Builder"], Node | None]

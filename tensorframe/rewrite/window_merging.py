@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple
 
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.views import Window
 from tensorframe.rewrite.windows import narrows
 

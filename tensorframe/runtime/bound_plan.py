@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.bound import Bound, Calls, NativeCall, bound
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.silence import silenced
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.failures import Recorded, explain
 from tensorframe.runtime.observers import Action, Donor, Runner
 from tensorframe.runtime.progress import is_displayed, under_way

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tensorframe.forks import new_lock
 from tensorframe.graph.node import Node
 from tensorframe.graph.references import referenced
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.bound_plan import BoundPlan, may_bind
 from tensorframe.runtime.failures import Recorded
 from tensorframe.runtime.observers import Runner

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from enum import Enum
 from threading import get_ident
 from time import perf_counter_ns
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from tensorframe.backends import spans
 from tensorframe.backends.spans import Span
 from tensorframe.graph.node import Node
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 

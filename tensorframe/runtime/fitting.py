@@ -9,13 +9,14 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from tensorframe.backends.budget import LIGHT, PYTHONS, Budget, OneBlock, when_limited
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.errors import DeviceError, OutOfMemoryError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.failures import Recorded, explain, shown_step
 from tensorframe.runtime.observers import Need, Runner
 from tensorframe.schedule.plan import Plan, StepKind, human_bytes

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import repeat
 from time import perf_counter, perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe import config
 from tensorframe.backends.base import Program
@@ -20,6 +20,7 @@ from tensorframe.backends.budget import Budget, OneBlock
 from tensorframe.backends.registry import backend_of
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell, tell_device_times
 from tensorframe.runtime.pace import Seconds, paced

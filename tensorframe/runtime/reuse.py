@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import referenced
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.windows import narrows
 from tensorframe.runtime.cache import Key
 from tensorframe.schedule.capture import Capture

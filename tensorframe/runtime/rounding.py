@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
 from tensorframe.ops.elementwise import ADD, CAST, MAXIMUM, MINIMUM, MULTIPLY
 from tensorframe.ops.indexing import SCATTER_ADD, SCATTER_PROD
 from tensorframe.ops.movement import PAD
+from tensorframe.quick_tuples import NamedTuple
 
 Array = np.ndarray[Any, Any]
 

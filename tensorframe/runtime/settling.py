@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os.path import basename
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends.budget import NoRoomError
 from tensorframe.backends.provenance import Provenance, known
 from tensorframe.backends.registry import backend_of
 from tensorframe.cells import cell_of
 from tensorframe.graph.device import Device
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.failures import Recorded, explain
 from tensorframe.runtime.fitting import Blocked, refuse
 from tensorframe.runtime.observers import Action, Need

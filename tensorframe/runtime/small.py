@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.collector import paused
 from tensorframe.runtime.leaves import leaf_handle, numbers, stored
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import NamedTuple
 
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.files.ahead import ALIGNED
@@ -17,6 +16,7 @@ from tensorframe.files.windows import picked_bytes
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, DATA
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.streaming import Stream, Tile, TileGraph, is_file, window_of
 from tensorframe.schedule.blocks import Block, extents

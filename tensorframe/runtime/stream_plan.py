@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from tensorframe.backends.registry import capabilities
 from tensorframe.graph.device import CPU, Device
@@ -13,6 +12,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import DATA
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.stream_peak import Taken, home_of, larger, taken_by_pass
 from tensorframe.runtime.streaming import Stream, Tile, is_file

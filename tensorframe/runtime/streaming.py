@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tensorframe.files.sink import Sink
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, FILE
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.runtime.leaves import placed

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from types import CodeType
-from typing import Final, NamedTuple
+from typing import Final
 
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.site import Site
 
 # Nodes that are computed at once, at least, if a turn has fewer: looking for them takes as long as some do.

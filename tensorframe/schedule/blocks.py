@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 
 Interval = tuple[int, int]  # from the first place to the one after the last
 Block = tuple[Interval, ...]

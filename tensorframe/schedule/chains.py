@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.movement import PERMUTE
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.group import CapabilitiesOf, Group
 
 # Products that make rows: more would need more of the cache than there is.

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import ceil, gcd, lcm, prod
-from typing import NamedTuple
 
 from tensorframe.dtypes import COMPLEX, FLOATING
 from tensorframe.graph.device import Device
@@ -26,6 +25,7 @@ from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import ARANGE, CONSTANT
 from tensorframe.ops.movement import CONCAT, EXPAND, RESHAPE, SLICE, WINDOWS
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.blocks import Interval
 from tensorframe.schedule.moments import Chunks, distances_of, one_pass_sums
 from tensorframe.schedule.tiles import How, Join, followed, join_of, narrowed, rounds_by_shape

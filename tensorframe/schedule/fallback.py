@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
 
 from tensorframe import config
 from tensorframe.backends.base import Backend
@@ -17,6 +16,7 @@ from tensorframe.graph import holding
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.site import Site, describe, warn_user
 
 _HINTS = (

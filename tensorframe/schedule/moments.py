@@ -7,7 +7,6 @@ Their bits depend on the chunks, which follow from the whole region that they ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import FLOAT
@@ -17,6 +16,7 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.build import OnePass, one_pass_of
 from tensorframe.kernel.forms.deviations import chain_of
 from tensorframe.machine import HOST
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.plan import Plan, Step

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.record import is_constant
 from tensorframe.graph.tracing import Argument, TracedNumber
 from tensorframe.ops.creation import ARGUMENT
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.plan import Plan, Step
 from tensorframe.site import BackwardSite, Site, short_place

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from tensorframe import config
 from tensorframe.backends.registry import capabilities
 from tensorframe.graph.growth import not_looked_at
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.verify import verify
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Builder, Rule, rewrite
 from tensorframe.rewrite.narrow import narrow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.dtypes import DType
@@ -14,6 +14,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.plan_methods import PlanMethods
 

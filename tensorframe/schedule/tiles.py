@@ -22,13 +22,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from math import gcd, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, DType, float64, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.ir.order import PIECE, inner_length
 from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.block_rules import LINES, RULES, RULES_OF_KINDS, SAME
 from tensorframe.schedule.blocks import Block, Part, extents, whole
 

@@ -10,7 +10,7 @@ the order in which products without this form add them: bits do not tell which o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.sparse import structure
 from tensorframe.sparse.structure import Array
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tensorframe.graph.holding import holds
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.elementwise import FLOOR_DIVIDE, REMAINDER
 from tensorframe.ops.indexing import GATHER, SCATTER_ADD
+from tensorframe.quick_tuples import NamedTuple
 
 Array = np.ndarray[Any, Any]
 

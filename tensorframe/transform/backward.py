@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import COMPLEX, FLOATING
 from tensorframe.errors import GradientError
@@ -22,6 +22,7 @@ from tensorframe.ops.elementwise import ADD, CAST, REAL_PART
 from tensorframe.ops.movement import COPY, EXPAND, PAD, RESHAPE
 from tensorframe.ops.reduction import SUM
 from tensorframe.ops.term import Term
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.site import BackwardSite, Site, describe
 from tensorframe.transform.recorder import recorder
 from tensorframe.transform.windows import joined

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.graph.mapping import Example, Mapping, recording_example
 from tensorframe.graph.node import Node, next_serial
 from tensorframe.graph.op import Op
 from tensorframe.ops.creation import ARGUMENT
 from tensorframe.ops.term import Term
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.transform.batching import Batch, Rule
 
 

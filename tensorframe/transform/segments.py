@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 from weakref import ref
 
 from tensorframe.dtypes import FLOATING
 from tensorframe.graph.node import Node, by_serial
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.transform.backward import Inputs
 
 

@@ -29,8 +29,17 @@ FIRST_SMALL_RESULT = """
 tensorframe.sin(tensorframe.asarray(numpy.linspace(0.0, 1.0, 16), device="cpu")).compute()
 """
 
+# what is loaded besides by a result; at the end of a process more is, for what is computed last
+FROM_NOW_ON = """
+before |= set(sys.modules)
+{result}
+print(*sorted(set(sys.modules) - before), sep="\\n")
+sys.stdout.flush()
+before |= set(sys.modules)
+"""
+
 # of the standard library, what takes milliseconds
-SLOW = {"decimal", "email", "hashlib", "importlib.metadata", "pathlib"}
+SLOW = {"array", "decimal", "email", "hashlib", "importlib.metadata", "pathlib", "signal"}
 
 
 def modules_new_to_a_process(then=""):
@@ -100,6 +109,14 @@ def test_the_first_result_of_the_cpu_loads_no_slow_module_and_no_formula():
     unwanted = {"decimal", "importlib.metadata", "tensorframe.kernel.math.trigonometric"}
     assert unwanted.isdisjoint(loaded)
     assert "llvmlite" not in loaded
+
+
+def test_the_first_small_result_loads_little_more():
+    result = "(tensorframe.asarray(numpy.ones(16, numpy.float32), device='cpu') * 2 + 1).numpy()"
+    loaded = modules_new_to_a_process(FROM_NOW_ON.format(result=result))
+    own = [name for name in loaded if name.startswith("tensorframe")]
+    assert len(own) <= 14, own
+    assert {"pathlib", "queue", "urllib"}.isdisjoint(loaded)
 
 
 def test_the_first_small_result_loads_its_formula_and_no_compiler():

@@ -18,6 +18,7 @@ LAYERS = (
     ("variables",),
     ("forks",),
     ("cached",),
+    ("quick_tuples",),
     ("quick_dataclasses",),
     ("errors",),
     ("documentation",),

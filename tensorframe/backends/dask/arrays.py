@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, product
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import dask.array as da
@@ -14,6 +14,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 
 Array: TypeAlias = Any  # dask.array.Array
 Chunks: TypeAlias = tuple[tuple[int, ...], ...]

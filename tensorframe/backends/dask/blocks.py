@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
@@ -17,6 +17,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import ARANGE, FULL
 from tensorframe.ops.movement import SLICE
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.blocks import Block, Part, extents, hull, whole, within
 from tensorframe.schedule.tiles import part_of
 

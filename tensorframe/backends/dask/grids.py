@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil, prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tensorframe.backends.dask.arrays import Array, Chunks, cut
 from tensorframe.backends.dask.blocks import can_be_cut, needed_along, needs_of, shifts
 from tensorframe.graph.region import Region
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.blocks import Interval, whole
 
 # Blocks along an axis from which windows that only shift are counted rather than found one by one.

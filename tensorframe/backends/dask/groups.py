@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends.dask.blocks import ancestors
 from tensorframe.backends.dask.layers import is_number
@@ -18,6 +18,7 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.formulas import VAR
 from tensorframe.ops.reduction import SUM
+from tensorframe.quick_tuples import NamedTuple
 
 _MULTIPLY, _SUBTRACT, _DIVIDE = find("multiply"), find("subtract"), find("divide")
 _REAL, _CONJ = find("real"), find("conj")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from dask.task_spec import DataNode
@@ -25,6 +25,7 @@ from tensorframe.backends.dask.arrays import (
 from tensorframe.backends.dask.local import Graph, Key, Run
 from tensorframe.backends.dask.names import layer_name
 from tensorframe.backends.provenance import Provenance, current
+from tensorframe.quick_tuples import NamedTuple
 
 # Tasks that are kept at most: of more, each is little beside what it computes.
 _MOST = 1024

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tensorframe.graph.device import CPU
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.ops.creation import FULL
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.blocks import Block, whole
 
 # Programs that a process keeps: a layer of tasks needs a few, for blocks in the middle and at each end.

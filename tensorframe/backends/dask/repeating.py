@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from tensorframe.backends.dask.within import has_room
 from tensorframe.backends.provenance import Provenance, current
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.blocks import whole
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from dask.array.chunk import getitem
 from dask.task_spec import GraphNode, Task
 
 from tensorframe.backends.dask.arrays import BYTES, Array, has_tasks
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Kind(NamedTuple):

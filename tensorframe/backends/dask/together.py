@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from dask.task_spec import Task
@@ -23,6 +23,7 @@ from tensorframe.backends.dask.settings import CHUNK
 from tensorframe.backends.dask.tasks import BlockCall, NamedCall, Target
 from tensorframe.graph.op import Kind
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.blocks import Block
 
 # Of these, a line of the result has the same bits whichever lines are made with it.

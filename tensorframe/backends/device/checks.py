@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import local
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.kernel.spaces.gather import GATHERS
 from tensorframe.ops.indexing import SCATTER
 from tensorframe.ops.sorting import SELECT
+from tensorframe.quick_tuples import NamedTuple
 
 # Bytes of an operand that indices are made of, up to which it is kept until the plan has run.
 _KEPT = 1 << 16

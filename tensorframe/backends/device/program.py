@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from operator import is_
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -26,6 +26,7 @@ from tensorframe.kernel.nest.assemble import Launch
 from tensorframe.kernel.spaces.gather import MARK
 from tensorframe.kernel.spaces.rewriting import Rewriting
 from tensorframe.ops.movement import RESHAPE
+from tensorframe.quick_tuples import NamedTuple
 
 Fallback = Callable[[Sequence[Any]], Any]
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.queue import Queue
 from tensorframe.graph.shape import strides_of
+from tensorframe.quick_tuples import NamedTuple
 
 # what changes memory, and what waits for it
 _WRITING, _READING = ("launch", "write", "copy"), "read"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -12,6 +12,7 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
+from tensorframe.quick_tuples import NamedTuple
 
 VIEWS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS})
 

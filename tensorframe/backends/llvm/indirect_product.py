@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tensorframe.codegen.llvm.indirect_product import (
 from tensorframe.codegen.llvm.moves import COPY, TRANSPOSE
 from tensorframe.codegen.llvm.scripts import RUN
 from tensorframe.dtypes import DType
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 # sizes with steps in bytes, or with the bytes to each index, the outermost first

@@ -6,12 +6,13 @@ import ctypes
 from collections.abc import Sequence
 from functools import cache
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 
 from tensorframe.backends.llvm.target import is_in_one_piece, target_machine
 from tensorframe.forks import new_lock
+from tensorframe.quick_tuples import NamedTuple
 
 # A call releases the interpreter's lock. Both arrays of slots are passed as bytes.
 PROTOTYPE = ctypes.CFUNCTYPE(

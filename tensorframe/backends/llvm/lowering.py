@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.codegen.llvm import Target
 from tensorframe.codegen.llvm import print_kernel as printed_by_llvm
@@ -21,6 +21,7 @@ from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.analyse import space_of
 from tensorframe.kernel.spaces.complex import Parts, in_parts
 from tensorframe.kernel.spaces.expand import expanded
+from tensorframe.quick_tuples import NamedTuple
 
 # Regions, layouts and kernels that are remembered: a network has a dozen or two, with gradients three times as many.
 _KEPT = 128

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from functools import partial
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tensorframe.codegen.llvm.quantized_products import (
 )
 from tensorframe.dtypes import DType
 from tensorframe.ops.quantization import BLOCK, in_word
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 
 from tensorframe.backends.llvm.abi import data_offset
 from tensorframe.codegen.llvm import Target
 from tensorframe.forks import held_while_forking, new_reentrant_lock
+from tensorframe.quick_tuples import NamedTuple
 
 # Held by whoever calls LLVM, which has locks of its own that a forked process would find taken.
 llvm_lock = new_reentrant_lock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
@@ -21,6 +21,7 @@ from tensorframe.codegen.llvm.thin_products import (
     print_thin,
 )
 from tensorframe.dtypes import DType
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

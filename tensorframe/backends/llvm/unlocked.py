@@ -11,9 +11,11 @@ import ctypes
 from collections.abc import Callable
 from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_void_p
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite.binding import ffi
+
+from tensorframe.quick_tuples import NamedTuple
 
 _MESSAGE = POINTER(c_char_p)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -15,6 +15,7 @@ from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.codegen.llvm.types import VALUE
 from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, DType, real_of, wide_of
 from tensorframe.ops.user import MODULES, Compiled, Module, call_name
+from tensorframe.quick_tuples import NamedTuple
 
 # what the text of Numba's module calls our function, and what we find it by
 _ROW = "tensorframe_row"

@@ -6,7 +6,7 @@ BLAS reads some rows of such a matrix side by side, and a step of a language mod
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tensorframe.backends.numpy.product import Compiled, Store
 from tensorframe.codegen.llvm.thin_products import DOTS
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -22,6 +22,7 @@ from tensorframe.backends.host_pool import contiguous
 from tensorframe.dtypes import FLOATING, NARROW, DType
 from tensorframe.forks import in_forked_processes, new_lock
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

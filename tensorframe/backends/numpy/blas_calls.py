@@ -8,12 +8,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.numpy.blas import ONE_THREAD_ANYWAY
 from tensorframe.dtypes import DType, float32, float64
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 Axes = tuple[int, ...]

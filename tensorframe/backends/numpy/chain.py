@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.kernel.spaces.expand import expanded
 from tensorframe.ops.elementwise import DIVIDE, EXP, SUBTRACT, WHERE
 from tensorframe.ops.reduction import MAX
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 Compile = Callable[[Region], Program]

@@ -7,7 +7,7 @@ of elements go through: temporaries stay in the cache.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tensorframe.kernel.ir.walk import in_order
 from tensorframe.kernel.math.registry import formula_of
 from tensorframe.machine import HOST
 from tensorframe.ops.random import COS_TURNS, SURPRISAL
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

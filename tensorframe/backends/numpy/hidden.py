@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import inf, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.elementwise import ADD, CAST, DIVIDE, EXP, MULTIPLY, SUBTRACT, WHERE
 from tensorframe.ops.reduction import MAX, SUM
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

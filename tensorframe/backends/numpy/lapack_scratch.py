@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log2, prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tensorframe.dtypes import COMPLEX, NARROW
+from tensorframe.quick_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from tensorframe.backends.numpy.scratch import Call

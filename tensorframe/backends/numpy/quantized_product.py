@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import ceil, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tensorframe.backends.numpy.functions import no_kernels, spells
 from tensorframe.backends.numpy.product import LONG, share_products
 from tensorframe.backends.numpy.threads import share_out, thread_count
 from tensorframe.ops.quantization import BLOCK, FEW, LARGEST, LEAST, ZERO, in_word
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 # gives the module of compiled functions, None where there is none

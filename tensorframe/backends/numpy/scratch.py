@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -42,6 +42,7 @@ from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
 from tensorframe.ops.quantization import WHOLE_PRODUCTS
+from tensorframe.quick_tuples import NamedTuple
 
 _MIB = 1 << 20
 # elements of a line from which stable orders are made of ranks: see sorting.py

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tensorframe.backends.numpy.small_product import Find
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.quantization import JOINED_MATMUL
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

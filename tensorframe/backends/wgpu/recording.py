@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -20,6 +20,7 @@ from tensorframe.backends.wgpu.modules import shader_module
 from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.wgsl import Shader
 from tensorframe.errors import KernelError
+from tensorframe.quick_tuples import NamedTuple
 
 # launches of one submission: the device should begin before the last one is recorded
 _MOST = 128

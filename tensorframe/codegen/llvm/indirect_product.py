@@ -7,8 +7,6 @@ no copy that way: which elements they have is a matter of tables (Dukhan, "The I
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tensorframe.codegen.llvm.claims import CLAIM
 from tensorframe.codegen.llvm.kernel import SELECTED
 from tensorframe.codegen.llvm.moves import COPY, TRANSPOSE, box_copy, masks, transposition
@@ -16,6 +14,7 @@ from tensorframe.codegen.llvm.scripts import scripts
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.tiles import rows_of_tiles
 from tensorframe.dtypes import DType, float32, float64
+from tensorframe.quick_tuples import NamedTuple
 
 # Terms that are summed at most before a tile goes back to memory: the right factor's part of them stays in a cache.
 TERMS = 256

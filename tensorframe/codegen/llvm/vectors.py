@@ -8,7 +8,6 @@ results a reduction has, and the order in which they are joined, is the same on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from tensorframe.codegen.llvm.arithmetic import OPS, select
 from tensorframe.codegen.llvm.builder import Builder
@@ -21,6 +20,7 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.ir.order import LANES, TAIL
 from tensorframe.machine import HOST
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 
 Names = dict[ir.Expr, str]
 Partial = dict[ir.Variable, list[str]]  # the partial results of reductions, in the parts of a block

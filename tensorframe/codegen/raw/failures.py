@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from tensorframe.codegen.raw.names import title
 from tensorframe.codegen.raw.text import RawText
 from tensorframe.errors import KernelError
+from tensorframe.quick_tuples import NamedTuple
 
 # where a compiler says that something is wrong: in lines of the body, which `#line` has named, or of the whole text
 _OF_BODY = r"{file}[:(](\d+)\)?(?::\d+)?:?\s*(?:(?:fatal )?error:?\s*)?(.*)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from array import array as array_of_numbers
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
@@ -50,7 +50,6 @@ _NO_NUMBERS: Final = (str, bytes, type(None))
 _PROTOCOLS: Final = ("__array__", "__dlpack__", "__array_interface__", "__arrow_c_array__")
 # What no dtype of floats is too narrow for.
 _HELD_BY_ALL: Final = min([dtypes.FORMAT[dtype].largest for dtype in dtypes.FLOAT])
-_BUFFERS: Final = (memoryview, bytearray, array_of_numbers)
 
 # each kind of Python number holds those before it
 NUMBERS_BY_KIND: Final = (bool, int, float, complex)
@@ -460,7 +459,14 @@ def holds_elements(obj: Any) -> bool:
     kind = type(obj)
     if isinstance(obj, np.generic | str | bytes):
         return False
-    return any(hasattr(kind, name) for name in _PROTOCOLS) or isinstance(obj, _BUFFERS)
+    return any(hasattr(kind, name) for name in _PROTOCOLS) or _is_buffer(obj)
+
+
+def _is_buffer(obj: Any) -> bool:
+    arrays = sys.modules.get("array")  # where nobody has imported it, there are none
+    return isinstance(obj, memoryview | bytearray) or (
+        arrays is not None and isinstance(obj, arrays.array)
+    )
 
 
 def refuse_mask(obj: Array) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +52,7 @@ def _unchanging(op: Op) -> Callable[..., Tensor]:
 def function_of(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row: what records its op, and sees to options in calls that have any."""
     function: Any
-    names = ["x"] if op.arity == 1 else [f"x{place}" for place in range(1, (op.arity or 0) + 1)]
-    kind: Any = Parameter.POSITIONAL_ONLY
-    options = OPTIONS
+    signature = _signature(op.arity or 0)
     if op in _NOTHING_OF_REAL:
         function = _unchanging(op)
     elif op.arity == 1:
@@ -66,17 +64,22 @@ def function_of(op: Op) -> Callable[..., Tensor]:
         other = None if compare is None else partial(compare, op)
         function = recorder_of_two(op, other, _with_options)
     if op in _PARTS:
-        names, options, kind = ["val"], [], Parameter.POSITIONAL_OR_KEYWORD
+        signature = Signature([Parameter("val", Parameter.POSITIONAL_OR_KEYWORD)])
         function = _of_part(op, function)
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "tensorframe"
     function.__doc__ = documentation(op)
-    parameters = [Parameter(name, kind) for name in names]
-    function.__signature__ = Signature([*parameters, *options])
+    function.__signature__ = signature
     if op.arity == 2:
         attach(function, op.numpy or op.name)
     public: Callable[..., Tensor] = function
     return public
+
+
+@cache
+def _signature(arity: int) -> Signature:
+    names = ["x"] if arity == 1 else [f"x{place}" for place in range(1, arity + 1)]
+    return Signature([*[Parameter(name, Parameter.POSITIONAL_ONLY) for name in names], *OPTIONS])
 
 
 def _of_three(op: Op) -> Callable[..., Tensor]:

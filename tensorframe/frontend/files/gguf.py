@@ -11,7 +11,7 @@ import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tensorframe.files.windows import PIECE, forward_axes, forward_key, turns
 from tensorframe.frontend.files.gguf_blocks import KINDS, PARTS, Kind
 from tensorframe.frontend.files.segment import Segment, Stamp, check_claim, is_shape, open_to_read
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.views import Window
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)

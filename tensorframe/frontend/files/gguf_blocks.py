@@ -7,9 +7,11 @@ to float32, to the bit: each product and each difference is rounded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from tensorframe.quick_tuples import NamedTuple
 
 Array = np.ndarray[Any, Any]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
 from tensorframe.dtypes import DType
 from tensorframe.files.windows import Array, forward_key, forwards
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.views import Window
 
 # bytes that are read at a time

@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tensorframe.frontend.functions.side_effects import codes, refuse_side_effects
 from tensorframe.frontend.functions.substitutes import BUILTINS, is_known, substituted
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.site import describe
 
 _MISSING = object()

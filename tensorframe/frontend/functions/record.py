@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tensorframe.graph.record import constant
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import ARGUMENT, CONSTANT, FULL
 from tensorframe.ops.user import Formula, Instruction
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import host_array
 
 

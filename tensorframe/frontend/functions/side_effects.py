@@ -6,9 +6,9 @@ import dis
 import inspect
 import types
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from tensorframe.errors import ArgumentError
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.site import Site, describe
 
 _WORLD = frozenset(

@@ -11,7 +11,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import INTEGER, int64
 from tensorframe.errors import ArgumentError, IndexingError, TracingError
@@ -26,6 +26,7 @@ from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.elementwise import ADD, EQUAL, LESS, WHERE
 from tensorframe.ops.movement import RESHAPE
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.site import recording_site
 
 # what a bound is made of: how often each value that is not known is added, and under None the number that is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.ops import linalg as rows
 from tensorframe.ops.movement import PART
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = [
     "cholesky",

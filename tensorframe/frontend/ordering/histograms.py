@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from tensorframe.ops.elementwise import EQUAL, WHERE
 from tensorframe.ops.indexing import SCATTER_ADD
 from tensorframe.ops.reduction import MAX, MIN, SUM
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import evaluate
 
 __all__ = ["Histogram", "bincount", "digitize", "histogram", "histogram_bin_edges"]

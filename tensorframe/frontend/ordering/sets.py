@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tensorframe.ops.custom import COMPUTED
 from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, LOGICAL_OR, MINIMUM
 from tensorframe.ops.reduction import ANY_TRUE
 from tensorframe.ops.sorting import SEARCHSORTED, SORT
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = [
     "UniqueAll",

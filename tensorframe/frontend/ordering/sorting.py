@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from tensorframe.dtypes import COMPLEX, int64
 from tensorframe.errors import ArgumentError, IndexingError
@@ -17,6 +17,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.ops.movement import PART
 from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, PARTITION, SORT, TOPK
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["TopK", "argpartition", "argsort", "partition", "sort", "topk"]
 

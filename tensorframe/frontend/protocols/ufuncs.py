@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.op import Kind, Op, rows
 from tensorframe.ops.indexing import SCATTER_ADD, SCATTER_MAX, SCATTER_MIN, SCATTER_PROD
+from tensorframe.quick_tuples import NamedTuple
 
 Function = Callable[..., Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tensorframe.errors import ArgumentError, TracingError
 from tensorframe.forks import new_lock
 from tensorframe.graph.mapping import mapping
 from tensorframe.graph.tracing import Trace, TracedNumber, current
+from tensorframe.quick_tuples import NamedTuple
 
 # a counter has 128 bits: values are drawn with the upper half zero, new keys with this mark in it, so never both
 _SPLIT = int.from_bytes(b"new keys", "big") << 64

@@ -7,10 +7,11 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import BY_NAME, DType
 from tensorframe.errors import ArgumentError
+from tensorframe.quick_tuples import NamedTuple
 
 _ENTRY = re.compile(r"\s*(\w+)\s*(?:\[(.*)\]\s*)?")
 _OPERATORS: Mapping[type, Callable[[int, int], int]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.errors import DTypeError, ShapeError, TracingError
 from tensorframe.frontend.operands import operand
@@ -17,6 +17,7 @@ from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.creation import ARGUMENT, CONSTANT
 from tensorframe.ops.raw_kernels import RawCall, Trace
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import host_array
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import FLOATING
 from tensorframe.errors import ArgumentError, GradientError
@@ -18,6 +18,7 @@ from tensorframe.frontend.trees import Structure, build, build_gradient, flatten
 from tensorframe.graph.node import Node
 from tensorframe.graph.record import record
 from tensorframe.ops.movement import ALIAS
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Aliased(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from tensorframe.dtypes import FLOATING
@@ -18,6 +18,7 @@ from tensorframe.graph.node import Node, next_serial
 from tensorframe.graph.record import record
 from tensorframe.ops.movement import ALIAS, DEPENDS
 from tensorframe.ops.term import Term
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.transform.backward import linearize, pull_back
 from tensorframe.transform.segments import Segment, segment
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import FLOATING
 from tensorframe.errors import GradientError
@@ -20,6 +20,7 @@ from tensorframe.graph.record import record
 from tensorframe.ops.custom import CUSTOM_CALL, CUSTOM_PART
 from tensorframe.ops.movement import STOP_GRADIENT
 from tensorframe.ops.term import Term
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.transform.segments import segment
 
 __all__ = ["custom_gradient", "stop_gradient"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, update_wrapper
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tensorframe.graph.device import CPU
 from tensorframe.graph.mapping import Example, Mapping, recording_example
 from tensorframe.graph.node import Node, next_serial
 from tensorframe.ops.creation import ARGUMENT
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.transform.batch_rules import rule_of
 from tensorframe.transform.batching import Batch
 

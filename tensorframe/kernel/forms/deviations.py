@@ -11,7 +11,7 @@ bound on what cancels, which only chunks with outliers for their first elements 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.op import Op
@@ -21,6 +21,7 @@ from tensorframe.kernel.math.scalars import converted
 from tensorframe.ops.elementwise import MULTIPLY, SUBTRACT
 from tensorframe.ops.reduction import SUM
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 
 One = TypeVar("One")
 

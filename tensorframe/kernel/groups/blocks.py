@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.order import Span, Total, divided, run_in, run_in_block
@@ -18,6 +17,7 @@ from tensorframe.kernel.groups.team import (
 )
 from tensorframe.kernel.ir.loops import ZERO, larger, smaller
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Scan(NamedTuple):

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from math import prod
-from typing import NamedTuple
 
 from tensorframe.graph.region import Region
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.team import has_strips
 from tensorframe.kernel.nest.nest import Nest
 from tensorframe.kernel.nest.stages import Stages
+from tensorframe.quick_tuples import NamedTuple
 
 MAP, SQUARES = "map", "squares"
 ROWS, COLUMNS = "rows", "columns"

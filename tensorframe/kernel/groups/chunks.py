@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import NamedTuple
 
 from tensorframe.dtypes import float64
 from tensorframe.kernel import ir
@@ -35,6 +34,7 @@ from tensorframe.kernel.ir.loops import ZERO, digits, larger, smaller
 from tensorframe.kernel.math.pairs import held_as, number_of
 from tensorframe.kernel.math.scalars import converted, element
 from tensorframe.ops.elementwise import EXP
+from tensorframe.quick_tuples import NamedTuple
 
 _ACCESS = 16  # bytes of the widest access of a thread
 

@@ -6,7 +6,7 @@ The planner asks it of nodes, kernels of a region's values: `Ops` says how eithe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind, Op
@@ -14,6 +14,7 @@ from tensorframe.kernel.forms.deviations import DTYPES
 from tensorframe.ops.elementwise import EXP, MULTIPLY, SUBTRACT, WHERE
 from tensorframe.ops.reduction import MAX, SUM
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 
 One = TypeVar("One")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import DType, wide_of
 from tensorframe.graph.op import Kind
@@ -19,6 +19,7 @@ from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.stages import WORTH_SCRATCH, cost_of, reached
 from tensorframe.kernel.spaces.gather import GATHERS
 from tensorframe.kernel.spaces.pieces import PIECED
+from tensorframe.quick_tuples import NamedTuple
 
 # Bytes for each thread that are left for joining: for numbers of every size, and gaps between them.
 _FOR_JOINING = 32

@@ -15,7 +15,6 @@ other forms; these sums have roundings of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from tensorframe.dtypes import DType, wide_of
 from tensorframe.kernel import ir
@@ -30,6 +29,7 @@ from tensorframe.kernel.groups.distances import Distances, Ops, distances_in
 from tensorframe.kernel.groups.held import Held, held_in
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.nest.assemble import Partials
+from tensorframe.quick_tuples import NamedTuple
 
 _PASSES = 2  # whose reductions one kernel makes
 

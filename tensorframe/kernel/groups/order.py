@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from operator import mul
-from typing import NamedTuple
 
 from tensorframe.dtypes import DType, float32
 from tensorframe.kernel import ir
@@ -33,6 +32,7 @@ from tensorframe.kernel.ir.loops import ZERO, larger, smaller
 from tensorframe.kernel.math.accumulate import Accumulation
 from tensorframe.kernel.math.pairs import held_as
 from tensorframe.kernel.math.scalars import converted
+from tensorframe.quick_tuples import NamedTuple
 
 # Elements of a run, and those of a chunk that a slot takes in.
 _RUN, _EACH = 8, 16

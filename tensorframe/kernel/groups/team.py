@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import NamedTuple
 
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, accumulator, reductions_in
@@ -19,6 +18,7 @@ from tensorframe.kernel.groups.order import (
 )
 from tensorframe.kernel.ir.loops import ZERO, digits, digits_after, smaller
 from tensorframe.kernel.nest.nest import Nest
+from tensorframe.quick_tuples import NamedTuple
 
 _ONE = ir.literal(1, ir.INDEX)
 Totals = Mapping[int, Total]  # by the reductions that they are of

@@ -7,7 +7,7 @@ of `kernel/ir/order.py`, which lets loops run on whole vectors. Where there is n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType, bool_, float32, float64, wide_of
 from tensorframe.graph.op import Kind, Op
@@ -15,6 +15,7 @@ from tensorframe.kernel.ir import PAIR, Expr, apply, literal
 from tensorframe.kernel.math.pairs import added, held_as, number_of
 from tensorframe.kernel.math.scalars import converted, element, truth
 from tensorframe.ops.term import Term
+from tensorframe.quick_tuples import NamedTuple
 
 # machine ops that join elements in the order of lanes, for the rows that are the same op
 _ACCUMULATING = {"add": "accumulate_add", "multiply": "accumulate_multiply"}

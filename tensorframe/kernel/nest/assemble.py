@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
@@ -15,6 +15,7 @@ from tensorframe.kernel.nest.passes.hoist import name_values
 from tensorframe.kernel.nest.passes.positions import with_positions
 from tensorframe.kernel.spaces.gather import MARK
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 
 Partials = tuple[tuple[DType, int, complex], ...]
 

@@ -7,7 +7,7 @@ knows complex numbers, and a dialect without them has them all the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
 from tensorframe.graph.op import Op
@@ -22,6 +22,7 @@ from tensorframe.ops.reduction import CUMULATIVE_SUM, SUM
 from tensorframe.ops.term import Term
 from tensorframe.ops.user import part_of
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 
 Pair = tuple[int, int]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.indexing import SET_SLICE
 from tensorframe.ops.movement import CONCAT, PAD
+from tensorframe.quick_tuples import NamedTuple
 
 PIECED = frozenset({CONCAT, PAD, SET_SLICE})
 

@@ -8,11 +8,11 @@ has a space of its own. What lies between two reductions, element by element, is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.kernel.spaces.analyse import analyse
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Part(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import capabilities
@@ -27,6 +27,7 @@ from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.elementwise import ADD, LESS_EQUAL, MULTIPLY
 from tensorframe.ops.formulas import MASKED_SOFTMAX
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["scaled_dot_product_attention"]
 

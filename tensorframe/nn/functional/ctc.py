@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tensorframe.nn.functional.operands import floating, need_shape
 from tensorframe.nn.functional.reduction import as_given, need_reduction, reduced
 from tensorframe.ops.elementwise import LESS, LOGADDEXP, MAXIMUM, NOT_EQUAL, WHERE
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["ctc_loss"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.dtypes import FLOAT
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
@@ -22,6 +22,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import find
 from tensorframe.nn.functional.operands import probability
 from tensorframe.ops.elementwise import TANH
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["gru", "lstm", "rnn"]
 

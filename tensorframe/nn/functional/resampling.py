@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, floor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tensorframe.nn.functional import adaptive
 from tensorframe.nn.functional.operands import floating
 from tensorframe.ops.indexing import GATHER
 from tensorframe.ops.movement import SLICE
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["interpolate"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.dispatch import call
@@ -10,6 +10,7 @@ from tensorframe.frontend.parameters import flag, integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import PAD
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Windows(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from tensorframe.dtypes import INTEGER, DTypeLike, bool_, int32
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
@@ -23,6 +23,7 @@ from tensorframe.nn.layers.normalization import LayerNorm
 from tensorframe.nn.models.decoding import checked
 from tensorframe.nn.models.files import positive_sizes, read_folder
 from tensorframe.nn.module import Module
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["BertConfig", "BertEncoder"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import NARROW, float32, int32
@@ -22,6 +22,7 @@ from tensorframe.nn.layers.linear import Linear
 from tensorframe.nn.quantization import QuantizedTensor
 from tensorframe.ops.elementwise import GREATER, GREATER_EQUAL, LESS_EQUAL, LOGICAL_AND, SUBTRACT
 from tensorframe.ops.quantization import FEW, JOINED_MATMUL, JOINED_QUANTIZED_MATMUL
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Seen(NamedTuple):

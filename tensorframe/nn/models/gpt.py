@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from tensorframe.dtypes import FLOAT, DTypeLike, float32
 from tensorframe.errors import ArgumentError
@@ -26,6 +26,7 @@ from tensorframe.nn.models.decoding import Seen, after, checked, look
 from tensorframe.nn.models.files import positive_sizes, read_folder
 from tensorframe.nn.module import Module
 from tensorframe.nn.quantization import QuantizedTensor
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["GPT", "GPTConfig"]
 

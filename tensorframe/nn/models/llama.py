@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tensorframe.nn.models.files import place_quantized, read_folder, renamed
 from tensorframe.nn.models.llama_config import LlamaConfig, gguf_config
 from tensorframe.nn.module import Buffer, Module
 from tensorframe.ops.elementwise import COS, SIN
+from tensorframe.quick_tuples import NamedTuple
 
 __all__ = ["Llama"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tensorframe.errors import ArgumentError
 from tensorframe.nn.models.files import positive_sizes
+from tensorframe.quick_tuples import NamedTuple
 
 _ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3")
 

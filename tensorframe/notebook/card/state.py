@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from tensorframe.dtypes import COMPLEX, bool_
@@ -13,6 +11,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import Node, discover
 from tensorframe.notebook.card.numbers import CHEAP, Numbers, number_text, real
 from tensorframe.notebook.wording import counted
+from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.schedule.capture import capture, is_leaf
 from tensorframe.schedule.plan import Plan, human_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends.llvm.convolution.padding import Memory, flat, in_phases, surrounded
 from tensorframe.backends.llvm.convolution.sizes import Sizes
@@ -13,6 +13,7 @@ from tensorframe.backends.numpy.padding import cut, slices
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.convolution import Geometry
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends.llvm.convolution.padding import flat
 from tensorframe.backends.llvm.convolution.plan import Operands, Plan, batch_and_rows, boxes
@@ -31,6 +31,7 @@ from tensorframe.backends.numpy.product import extents
 from tensorframe.codegen.llvm.indirect_product import TERMS
 from tensorframe.graph.shape import Shape
 from tensorframe.machine import HOST, spare_line
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
@@ -26,6 +26,7 @@ from tensorframe.codegen.llvm.packed.slots import (
 from tensorframe.codegen.llvm.packed.words import panel_width
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tensorframe.codegen.llvm.packed.slots import MOST_ARRAYS, MOST_SLOTS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.nest.assemble import Built, Launch
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

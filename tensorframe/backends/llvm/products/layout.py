@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import ceil, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tensorframe.codegen.llvm.packed.slots import BLOCK_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.machine import HOST
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.product import Side, Tiled, Totals
 from tensorframe.kernel.groups.algorithms.product_loops import Factor
 from tensorframe.kernel.ir.loops import ZERO
+from tensorframe.quick_tuples import NamedTuple
 
 _HALVES = 2
 # Elements that a thread reads at once, at most: where lines begin is a multiple of it.

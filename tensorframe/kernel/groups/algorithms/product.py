@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
 
 from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
@@ -36,6 +35,7 @@ from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Strides, output_buffers
 from tensorframe.kernel.nest.passes.choices import branched
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.
 _DEPTHS = ((4, 16), (8, 8), (16, 4))

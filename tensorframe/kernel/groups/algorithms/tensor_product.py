@@ -6,8 +6,6 @@ across the inner axis is turned as it is read. Sums are of float32.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tensorframe.dtypes import float32, uint16
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
@@ -16,6 +14,7 @@ from tensorframe.kernel.groups.algorithms.product import Side, Totals
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir.loops import ZERO, digits
+from tensorframe.quick_tuples import NamedTuple
 
 _DEPTH = 32  # elements of the inner axis in one of the two parts of shared memory
 _LARGE, _SMALL = 4, 2  # tiles of a warp along each side

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.kernel.groups.algorithms.blocking import Blocking
 from tensorframe.kernel.groups.choices import Choice, Room
 from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_tuples import NamedTuple
 
 # bytes of shared memory that every device has
 _SHARED = 16384

@@ -6,13 +6,12 @@ product are channels and the kernel's positions, the columns are positions of th
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.formula import both, equal, negation
 from tensorframe.kernel.ir.loops import digits, larger, smaller
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Strides
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Box(NamedTuple):

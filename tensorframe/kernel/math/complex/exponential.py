@@ -7,7 +7,6 @@ a smaller number, and the sine multiplied by the constants that make up for it.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.ops import term as real
@@ -21,6 +20,7 @@ from tensorframe.ops.term import (
     logical_or,
     where,
 )
+from tensorframe.quick_tuples import NamedTuple
 
 Pair = tuple[Term, Term]
 
