@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
-from tensorframe.backends import host_memory
 from tensorframe.backends.base import DeviceInfo
 from tensorframe.backends.entries import (
     ELSEWHERE,
@@ -180,6 +179,8 @@ def room_of(info: DeviceInfo) -> int | None:
     if info.free_memory is not None:
         return info.free_memory
     if info.unified_memory:  # the host's, of which a driver may tell only the size
+        from tensorframe.backends import host_memory  # importing the package asks nobody
+
         known = [size for size in (host_memory.available(), info.total_memory) if size is not None]
         return min(known, default=None)
     return info.total_memory

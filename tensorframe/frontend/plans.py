@@ -11,7 +11,6 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.node import Node
-from tensorframe.graph.show import to_networkx
 from tensorframe.runtime import collector
 from tensorframe.runtime.evaluate import plan_of, request_for
 from tensorframe.runtime.leaves import as_run
@@ -130,6 +129,8 @@ def graph(self: Tensor) -> networkx.DiGraph[int]:
     >>> sorted(data["op"] for _, data in (x + x * 2).graph().nodes(data=True))
     ['add', 'constant', 'data', 'multiply']
     """
+    from tensorframe.graph.show import to_networkx  # few programs do
+
     return to_networkx((self.node,))
 
 
