@@ -90,13 +90,7 @@ class BoundReplay:
             bound = self._bound
             if not is_alone or bound is None or not self._is_in_place:
                 return None
-            storages = [node.storage for node in nodes]
-            by_owners = [(index, 1) for index in range(len(nodes))]
-            if (
-                referenced(nodes, by_owners)
-                or referenced(storages, by_owners)
-                or not self._fits(values, by_storage=1)
-            ):
+            if are_seen_elsewhere(nodes) or not self._fits(values, by_storage=1):
                 return None
             outputs = self._run(bound, values, leaves)
             for output in self._given.written.values():
@@ -193,6 +187,13 @@ class BoundReplay:
     def _forget(self) -> None:
         self._bound = None
         self._copied, self._same, self._counts = [], [], []
+
+
+def are_seen_elsewhere(nodes: list[Node]) -> bool:
+    """Whether more than a tensor each, and this list, refer to nodes, or more than a node to their storage."""
+    storages = [node.storage for node in nodes]
+    by_owners = [(index, 1) for index in range(len(nodes))]
+    return bool(referenced(nodes, by_owners) or referenced(storages, by_owners))
 
 
 def _others(values: list[Any], place: int) -> int:

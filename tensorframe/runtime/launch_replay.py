@@ -12,12 +12,14 @@ from typing import Any
 
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.engine import KernelBackend
+from tensorframe.backends.device.memory import Block
 from tensorframe.backends.device.recorded import Recording, can_be_copied, fill, new_like
 from tensorframe.backends.registry import backend_of
 from tensorframe.forks import new_lock
 from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
 from tensorframe.graph.references import referenced
-from tensorframe.runtime.bound_replay import Arguments, Leaves
+from tensorframe.runtime.bound_replay import Arguments, Leaves, are_seen_elsewhere
 from tensorframe.runtime.pace import handing_over
 from tensorframe.schedule.plan import Plan, StepKind
 
@@ -87,18 +89,46 @@ class LaunchReplay:
         try:
             if self._recording is None:
                 return self._recorded(values, leaves, perform)
-            if not self._fits(self._recording, values):
-                self.release()
-                return None
-            before = [(values[place], own) for place, own in self._copies]
-            if not self._recording.run(before):
-                self.release()  # the plan says what is wrong
-                return None
-            return self._results(
-                self._recording, {place: values[place] for place, *_ in self._written}
-            )
+            outputs = self._repeated(self._recording, values)
+            if outputs is not None:
+                for place, output in self._given.written.items():
+                    outputs[output] = values[place]
+            return outputs
         finally:
             self._lock.release()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether calls are launched again by now."""
+        return self._recording is not None
+
+    def run_in_place(self, values: list[Any], nodes: list[Node]) -> list[Any] | None:
+        """Return the outputs but those that are written over arguments, which the only references to `nodes` keep.
+
+        None where they are not, there are others, or the plan has to say what is wrong.
+        """
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if self._recording is None or are_seen_elsewhere(nodes):
+                return None
+            return self._repeated(self._recording, values, by_storage=1)
+        finally:
+            self._lock.release()
+
+    def _repeated(
+        self, recording: Recording, values: list[Any], *, by_storage: int = 0
+    ) -> list[Any] | None:
+        """Launch everything again, and return copies of outputs, without those that are written over.
+
+        None, and nothing is launched again, where arguments lie elsewhere, or the plan has to say what is wrong.
+        """
+        if self._fits(recording, values, by_storage):
+            outputs = recording.run([(values[place], own) for place, own in self._copies])
+            if outputs is not None:
+                return outputs
+        self.release()
+        return None
 
     def _recorded(self, values: list[Any], leaves: Leaves, perform: Perform) -> list[Any] | None:
         """Run the plan, with copies of arguments, and keep what the queue was given if that can be given again."""
@@ -129,12 +159,10 @@ class LaunchReplay:
             recording.release()
             return outputs
         self._recording = recording
-        kept = {place: outputs[written[place]] for place in written}
-        results = self._results(recording, kept)
-        recording.outputs = [
-            None if number in written.values() else output for number, output in enumerate(outputs)
-        ]
-        return results
+        for output in written.values():
+            recording.outputs[output] = None
+        copies = recording.copies()
+        return [own if copy is None else copy for own, copy in zip(outputs, copies, strict=True)]
 
     @property
     def _backend(self) -> KernelBackend:
@@ -161,24 +189,20 @@ class LaunchReplay:
                 return False
         return True
 
-    def _fits(self, recording: Recording, values: list[Any]) -> bool:
-        """Whether arguments lie as those did that were recorded, and nobody else sees what is written over."""
-        if not recording.is_usable or not all(
-            can_be_copied(values[place]) for place, _ in self._copies
-        ):
-            return False
-        is_there = [
-            _is_alone_in(values[place], buffer, layout) for place, buffer, layout in self._written
-        ]
-        return all(is_there) and not referenced(values, [(place, 0) for place, *_ in self._written])
+    def _fits(self, recording: Recording, values: list[Any], by_storage: int) -> bool:
+        """Whether arguments lie as those did that were recorded, and nobody else sees what is written over.
 
-    def _results(self, recording: Recording, written: dict[int, Any]) -> list[Any]:
-        """Return what is written over, and copies of all other outputs."""
-        by_output = {self._given.written[place]: array for place, array in written.items()}
-        return [
-            by_output[number] if number in by_output else recording.copied(output)
-            for number, output in enumerate(recording.outputs)
-        ]
+        `by_storage` is how often their own storage refers to them.
+        """
+        if not recording.is_usable:
+            return False
+        for place, _ in self._copies:  # loops, since generators take twice as long
+            if not can_be_copied(values[place]):
+                return False
+        blocks = [_block_in(values[place], *where) for place, *where in self._written]
+        if not all(blocks) or referenced(blocks, [(index, 1) for index in range(len(blocks))]):
+            return False
+        return not referenced(values, [(place, by_storage) for place, *_ in self._written])
 
     def release(self) -> None:
         """Free the memory."""
@@ -192,15 +216,13 @@ def _is_small(value: Any) -> bool:
     return can_be_copied(value) and bool(value.nbytes <= _COPIED)
 
 
-def _is_alone_in(value: Any, buffer: Any, layout: tuple[Any, ...]) -> bool:
-    """Whether an array lies like this in a buffer, of which nobody else sees anything."""
-    return (
-        type(value) is DeviceArray
-        and value.block is not None
-        and value.block.buffer is buffer
-        and _layout(value) == layout
-        and value.is_alone
-    )
+def _block_in(value: Any, buffer: Any, layout: tuple[Any, ...]) -> Block | None:
+    """Return the memory of an array that lies like this in a buffer, where that was not handed out to the user."""
+    if type(value) is DeviceArray and _layout(value) == layout:
+        block = value.block
+        if block is not None and block.buffer is buffer and block.is_ours:
+            return block
+    return None
 
 
 def _layout(array: DeviceArray) -> tuple[Any, ...]:

@@ -174,16 +174,20 @@ class Replay:
     @property
     def is_bound(self) -> bool:
         """Whether calls run on memory that stays by now."""
-        return self._bound is not None and self._bound.is_there
+        return any(each is not None and each.is_there for each in (self._bound, self._launches))
 
     def run_in_place(self, values: list[Any], nodes: list[Node]) -> list[Node] | None:
         """Do what `run` does where `nodes`, those of donated arguments, keep their memory, and nobody else sees it.
 
         None, and nothing is done, where that cannot be; else there are nodes for the other roots alone.
         """
-        if spans.collectors or events.listeners or self._bound is None:
+        outputs = None
+        if spans.collectors or events.listeners:
             return None
-        outputs = self._bound.run_in_place(values, self._leaves, nodes)
+        if self._bound is not None and self._bound.is_there:
+            outputs = self._bound.run_in_place(values, self._leaves, nodes)
+        elif self._launches is not None:
+            outputs = self._launches.run_in_place(values, nodes)
         return None if outputs is None else self._as_nodes(outputs)
 
     def _as_nodes(self, outputs: Sequence[Any]) -> list[Node]:

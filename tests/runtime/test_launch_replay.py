@@ -18,7 +18,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.runtime import executor, launch_replay, pace
 from tensorframe.runtime.cache import PLANS
 from tests.backends.counts import counted
-from tests.backends.devices import on_every_device
+from tests.backends.devices import FOUND, on_every_device
 
 MANY = 12  # calls after which launches are recorded
 
@@ -128,14 +128,52 @@ def test_a_call_is_its_launches(device: str) -> None:
     for _ in range(MANY):
         append(stored, *given)
     assert is_recorded(append)
+    nodes = [held.node for held in stored]
+    kept = list(map(id, nodes))
+    del nodes  # or what is written over would be seen by somebody else
     with counted(device) as after, bound(device) as launched:
         append(stored, *given)
+    assert [id(held.node) for held in stored] == kept
     # where a queue binds launches, nothing of them is looked for again
     assert sorted([after["launch"], launched()]) == [0, before["launch"]]
     assert after["launch"] == 0 or device == "cuda"
     assert after["copy"] == 4
+    # the mark of indices out of bounds, which is clear after every call before
+    assert (before["write"], after["write"], after["read"]) == (1, 0, 1)
     assert after["allocate"] == 0
     assert min(calls() for _ in range(5)) < usual
+
+
+@pytest.mark.skipif("opencl" not in FOUND, reason="OpenCL is not here")
+def test_python_is_called_four_times_for_what_is_written_over_and_never_for_a_launch() -> None:
+    def calls(count: int) -> int:
+        stored = [tensor(normal(4, 8, seed=seed), "opencl") for seed in range(count)]
+        row, place = tensor(normal(1, 8), "opencl"), tensor(np.array([1], np.int32), "opencl")
+
+        @tfr.jit(updates=("stored",), donate=True)
+        def append(stored: list[tfr.Tensor], row: Any, place: Any) -> Any:
+            for held in stored:
+                held[place] = row
+                row = tfr.softmax(row @ held.mT, axis=-1) @ held
+            return row
+
+        def once() -> int:
+            seen = []
+            sys.setprofile(
+                lambda _frame, event, _argument: seen.append(event) if event == "call" else None
+            )
+            try:
+                append(stored, row, place)
+            finally:
+                sys.setprofile(None)
+            return len(seen)
+
+        for _ in range(MANY):
+            append(stored, row, place)
+        assert is_recorded(append)
+        return min(once() for _ in range(3))
+
+    assert calls(12) - calls(4) <= 8 * 4
 
 
 @on_every_device

@@ -60,7 +60,10 @@ class Block:
     @property
     def is_ours(self) -> bool:
         """Whether its buffer is one of the pool's, which was not handed out to the user."""
-        return type(self) is Block and all(self is not block for block in self._pool.lent.values())
+        lent = self._pool.lent
+        return type(self) is Block and (
+            not lent or all(self is not block for block in lent.values())
+        )
 
     def lose(self) -> Any:
         """Give up the buffer, and return it: a later use raises that the device was closed."""

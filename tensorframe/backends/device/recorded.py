@@ -6,7 +6,7 @@ again. Where all of that is the same in every call, there is no need to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
@@ -40,33 +40,46 @@ class Recording:
         self._queue, self._pool = queue, pool
         with queue.lock:
             with pool.noting() as self._blocks, _noted(queue) as calls:
-                self.outputs = run()
+                self.outputs: list[Any] = list(run())
+                """Those to be copied; None in the place of others."""
             self._marks = [call.given for call in calls if call.name == _READING]
-            changing = [call for call in calls if call.name != _READING]
+            changing = calls[: len(calls) - len(self._marks)]
             # what is read in the middle may decide about what follows
-            self.is_complete = not any(call.name == _READING for call in calls[: len(changing)])
-            self._again = _bound(queue, changing) if self.is_complete else []
+            self.is_complete = not any(call.name == _READING for call in changing)
+            marks = {id(buffer) for buffer, *_ in self._marks}
+            again = [call for call in changing if not _clears(call, marks)]
+            self._again = _bound(queue, again) if self.is_complete else []
 
     @property
     def is_usable(self) -> bool:
         """Whether the device is still open."""
         return not self._pool.closed
 
-    def run(self, before: Sequence[tuple[DeviceArray, DeviceArray]]) -> bool:
-        """Copy operands, first to second, and give the queue the same again; False where a kernel has set its mark."""
+    def run(
+        self, before: Sequence[tuple[DeviceArray, DeviceArray]]
+    ) -> list[DeviceArray | None] | None:
+        """Copy operands, first to second, give the queue the same again, and return what `copies` does.
+
+        None where a kernel has set its mark.
+        """
         queue = self._queue
         with queue.lock:
             for source, target in before:
                 fill(queue, source, target)
             for again in self._again:
                 again()
-            return not any(queue.read(*given).any() for given in self._marks)
+            copies = self.copies()  # before there is a wait: the device does them in one go
+            is_marked = any(queue.read(*given).any() for given in self._marks)
+        return None if is_marked else copies
 
-    def copied(self, array: DeviceArray) -> DeviceArray:
-        """Return an output in memory that the next run does not write."""
-        own = new_like(self._pool, array)
+    def copies(self) -> list[DeviceArray | None]:
+        """Return the outputs, in memory that the next run does not write."""
         with self._queue.lock:
-            fill(self._queue, array, own)
+            return [None if array is None else self._copied(array) for array in self.outputs]
+
+    def _copied(self, array: DeviceArray) -> DeviceArray:
+        own = new_like(self._pool, array)
+        fill(self._queue, array, own)
         return own
 
     def release(self) -> None:
@@ -102,6 +115,14 @@ def _noted(queue: Queue) -> Iterator[list[Call]]:
                 delattr(queue, name)
             else:
                 setattr(queue, name, method)
+
+
+def _clears(call: Call, marks: Collection[int]) -> bool:
+    """Whether a call clears a mark, which is clear after every run that is followed by another one."""
+    if call.name != "write":
+        return False
+    buffer, _, data = call.given
+    return id(buffer) in marks and not data.any()
 
 
 def _bound(queue: Queue, calls: Sequence[Call]) -> list[Callable[[], Any]]:

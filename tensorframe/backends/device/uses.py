@@ -7,10 +7,15 @@ written every buffer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 Command = TypeVar("Command")
+
+
+def identities(buffers: Iterable[Any]) -> tuple[int, ...]:
+    """Return what `note_again` knows buffers by, each once: for commands that are given again and again."""
+    return tuple(dict.fromkeys(map(id, buffers)))
 
 
 class Uses(Generic[Command]):
@@ -28,6 +33,11 @@ class Uses(Generic[Command]):
             used[id(buffer)] = command
         for buffer in buffers[read:]:
             written[id(buffer)] = command
+
+    def note_again(self, command: Command, used: Sequence[int], written: Sequence[int]) -> None:
+        """Note a command with buffers whose identities are known, as `identities` gives them."""
+        self._used.update(dict.fromkeys(used, command))
+        self._written.update(dict.fromkeys(written, command))
 
     def note_unseen(self, command: Command) -> None:
         """Note that any buffer may have been used, and written, up to a command."""

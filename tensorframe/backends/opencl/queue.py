@@ -13,7 +13,7 @@ import pyopencl as cl
 from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Launched, Queue, Traits
 from tensorframe.backends.device.trials import Array, joins, run_on
-from tensorframe.backends.device.uses import Uses
+from tensorframe.backends.device.uses import Uses, identities
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.opencl import subgroups
@@ -287,15 +287,16 @@ class OpenClQueue(Queue):
         Each has a kernel of its own, which keeps its arguments: to set them takes ten times as long as to launch it.
         """
         commands = []
-        read: dict[int, Any] = {}
-        written: dict[int, Any] = {}
+        used: list[Any] = []
+        written: list[Any] = []
         for (kernel, lanes, inputs), groups, buffers, words in launches:
             own = cl.Kernel(kernel.program, kernel.function_name)
             own.set_args(*buffers, words)
             commands.append((own, (groups * lanes,), (lanes,)))
-            read.update((id(buffer), buffer) for buffer in buffers[:inputs])
-            written.update((id(buffer), buffer) for buffer in buffers[inputs:])
-        used, inputs = [*read.values(), *written.values()], len(read)
+            used += buffers
+            written += buffers[inputs:]
+        # whoever repeats launches keeps their buffers
+        all_used, all_written = identities(used), identities(written)
 
         def run() -> None:
             queue, is_timed, event = self._queue, bool(self.clocks), None
@@ -308,7 +309,7 @@ class OpenClQueue(Queue):
             except cl.Error as error:
                 raise self._told(error) from error
             self._latest = event
-            self._uses.note(event, used, inputs)
+            self._uses.note_again(event, all_used, all_written)
 
         return run
 
