@@ -10,6 +10,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe import config
+from tensorframe.backends import objects
 from tensorframe.backends.llvm.engine import missing
 
 if missing() is not None:
@@ -259,6 +260,22 @@ def test_steps_run_without_the_interpreter_with_the_same_bits(name, monkeypatch)
     expected = expected if isinstance(expected, tuple) else (expected,)
     for result, exact in zip(results, expected, strict=True):
         np.testing.assert_allclose(result.numpy(), exact.numpy(), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["exact", "causal"])
+def test_large_products_are_steady_from_the_second_call_on(name, monkeypatch):
+    """Exact ops begin in NumPy, block by block; beside what takes long, in kernels that are made for the first call."""
+    monkeypatch.setattr(epilogue, "_LONG", 0)
+    each, called, compiled = PackedProduct.each, [], []
+    monkeypatch.setattr(PackedProduct, "each", lambda *given: called.append(1) or each(*given))
+    make, shapes = STEPS[name]
+    operands = tensors(*shapes)
+    for _ in range(3):
+        with config.override(threads=2, small_size=0, small_nodes=0):
+            make(*operands).compute()
+        compiled.append(objects.statistics.compilations)
+    assert not called
+    assert set(compiled) == {compiled[0]}
 
 
 @on_both_dtypes

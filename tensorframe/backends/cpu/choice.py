@@ -103,8 +103,8 @@ class CountingProgram:
         return False
 
     def settled(self, *, now: bool) -> Program | None:
-        """Return the program of kernels if it runs by now, or is to do so."""
-        if self._kernels is None and now:
+        """Return the program of kernels if it runs by now, or is to do so, and there is room for the compiler."""
+        if self._kernels is None and now and pool.budget.has_room(COMPILER):
             self._kernels = self._compiled()
         return self._kernels
 

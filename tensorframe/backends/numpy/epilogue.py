@@ -64,6 +64,8 @@ _SHORT_ROWS = 1 << 12
 _LITTLE = 1 << 12
 # Calls after which kernels of exact ops are compiled for products that need no interpreter: LLVM is loaded for these.
 _CALLS = 3
+# Multiplications, of all calls together, after which they are: some milliseconds, as compiling takes.
+_LONG = 1 << 28
 
 Array = Any
 Compile = Callable[[Region], Program]
@@ -152,6 +154,7 @@ class ProductProgram:
             self._permutation = None
         # BLAS is done before its product could be cut into blocks
         self._is_little = is_matmul and self._permutation is None and _is_little(region)
+        self._multiplications = _multiplications(region) if is_matmul else 0
         self._epilogue = epilogue_of(region)
         self._others = others_of(region)
         self._whole_rows = any(op.op.kind is Kind.REDUCE for op in region.ops)
@@ -203,7 +206,7 @@ class ProductProgram:
         epilogue = self._epilogue
         results = []
         for kind in product.kinds if epilogue is not None else ():
-            program = settled(self._program(kind), now=self._calls > _CALLS)
+            program = settled(self._program(kind), now=self._is_worth_kernels(self._calls))
             if program is None:
                 return None
             results.append(program)
@@ -213,6 +216,10 @@ class ProductProgram:
             run = product.prepared(call, (*inputs, *self._positions), self._choose)
         self._prepared[key] = run
         return run
+
+    def _is_worth_kernels(self, calls: int) -> bool:
+        """Whether so many calls are worth kernels of exact ops, in a step that needs no interpreter with these."""
+        return calls > _CALLS or calls * self._multiplications > _LONG
 
     def _as_call(self, dtype: Any, programs: Sequence[Program], given: int) -> Call:
         """Return what becomes of a product of a dtype in this step, which has so many inputs."""
@@ -340,7 +347,10 @@ class ProductProgram:
         whole = self._shape if self._turns else contraction.shape
         shape = whole if index is None else _extents(index)
         given = self._operands(stand_ins.new(shape, product.dtype), index, operands)
-        outputs = foresee(self._program(given[0].shape), given, stand_ins)
+        program = self._program(given[0].shape)
+        if isinstance(product, Native) and self._is_worth_kernels(1):
+            settled(program, now=True)
+        outputs = foresee(program, given, stand_ins)
         if index is None:
             return outputs
         dtypes = [epilogue.dtype_of(value) for value in epilogue.outputs]
@@ -444,11 +454,14 @@ def _transposes(axes: tuple[int, ...] | None) -> bool:
 
 def _is_little(region: Region) -> bool:
     """Whether a region begins with a product of matrices of so few multiplications that one call of BLAS makes it."""
+    dtypes = {region.dtype_of(source) for source in region.ops[0].inputs}
+    return len(dtypes) == 1 and dtypes <= IN_BLAS and _multiplications(region) <= _LITTLE
+
+
+def _multiplications(region: Region) -> int:
+    """Return how many the product of matrices takes that a region begins with."""
     op = region.ops[0]
-    left, right = op.inputs
-    dtypes = {region.dtype_of(left), region.dtype_of(right)}
-    terms = region.shape_of(left)[-1]
-    return len(dtypes) == 1 and dtypes <= IN_BLAS and prod(op.shape) * terms <= _LITTLE
+    return prod(op.shape) * region.shape_of(op.inputs[0])[-1]
 
 
 def _in_blocks(product: Products | SmallProduct | Undilated) -> bool:
