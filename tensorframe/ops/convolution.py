@@ -6,6 +6,7 @@ input, padding may be negative, and batch and channels change places by a permut
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -32,18 +33,17 @@ class Geometry(NamedTuple):
 
     def sizes(self, spatial: Shape, kernel: Shape) -> Shape:
         """Return how many positions the window has along each axis: 0 or less where it does not fit."""
-        return tuple(
-            [
-                (
-                    padded_size(self, axis, spatial[axis])
-                    - (kernel[axis] - 1) * self.dilation[axis]
-                    - 1
-                )
-                // self.stride[axis]
-                + 1
-                for axis in range(len(spatial))
-            ]
-        )
+        return _sizes(self, spatial, kernel)
+
+
+@lru_cache(maxsize=1024)
+def _sizes(geometry: Geometry, spatial: Shape, kernel: Shape) -> Shape:
+    sizes = []
+    for axis, (size, length) in enumerate(zip(spatial, kernel, strict=True)):
+        reach = (length - 1) * geometry.dilation[axis] + 1
+        free = padded_size(geometry, axis, size) - reach
+        sizes.append(free // geometry.stride[axis] + 1)
+    return tuple(sizes)
 
 
 def padded_size(geometry: Geometry, axis: int, size: int) -> int:

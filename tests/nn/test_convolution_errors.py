@@ -100,3 +100,12 @@ def test_the_row_itself_refuses_what_does_not_fit():
     ones = (1, 1)
     with pytest.raises(errors.ShapeError, match="does not fit"):
         call(CONVOLUTION, X, W[:, :3], attrs=(ones, (0, 0), (0, 0), ones, ones, 1))
+
+
+@pytest.mark.parametrize("wrong", [{"padding": 1.0}, {"padding": (1.0, 1)}, {"groups": 1.0}])
+def test_arguments_that_equal_right_ones_are_refused_after_these(wrong):
+    x, w = tfr.ones((1, 2, 5, 5)), tfr.ones((3, 2, 3, 3))
+    for how in ({"padding": 1}, {"padding": (1, 1)}):
+        assert F.conv2d(x, w, **how).shape == (1, 3, 5, 5)
+    with pytest.raises((errors.ArgumentError, errors.DTypeError), match=next(iter(wrong))):
+        F.conv2d(x, w, **({"padding": 1} | wrong))

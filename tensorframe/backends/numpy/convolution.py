@@ -40,8 +40,11 @@ class Undilated(Protocol):
 
     dtype: DType
     shape: Shape
-    blocks: list[Index]
     in_parts: bool
+
+    @property
+    def blocks(self) -> list[Index]:
+        """The indices of blocks."""
 
     def array(self, out: Array | None = None) -> Array:
         """Return the result, in `out` if it is given."""

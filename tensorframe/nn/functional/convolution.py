@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from tensorframe.dtypes import BOOL
@@ -29,6 +30,8 @@ __all__ = [
 Size = int | Sequence[int]
 
 _AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
+# types of arguments that are equal where they mean the same
+_PLAIN = frozenset({int, str})
 
 
 def conv1d(
@@ -261,20 +264,41 @@ def _convolved(
     groups: int,
 ) -> Tensor:
     x, kernel, added = _operands(name, rank, input, weight, bias)
+    how = stride, padding, dilation, groups
+    # layers convolve alike in each step; numbers of other types may equal these, and be wrong
+    windows_of = _known_windows if {*map(type, how)} <= _PLAIN else _windows
+    windows, count = windows_of(name, x.shape[-rank - 1 :], kernel.shape, *how)
+    return _recorded(name, x, kernel, added, windows, count)
+
+
+def _windows(
+    name: str,
+    image: Shape,
+    kernel: Shape,
+    stride: Size,
+    padding: Size | str,
+    dilation: Size,
+    groups: int,
+) -> tuple[Geometry, int]:
+    """Return where the windows on an image of channels lie, and how many groups there are, or raise an error."""
+    (channels, *spatial), (out, inner, *positions) = image, kernel
+    rank, sizes = len(spatial), tuple(positions)
     groups = _group_count(name, groups)
     steps = _positive(name, "stride", stride, rank)
     apart = _positive(name, "dilation", dilation, rank)
-    before, after = _padding(name, padding, kernel.shape[2:], steps, apart)
-    channels, out = x.shape[-rank - 1], kernel.shape[0]
-    _check_channels(name, channels, kernel.shape, groups, kernel.shape[1] * groups)
+    before, after = _padding(name, padding, sizes, steps, apart)
+    _check_channels(name, channels, kernel, groups, inner * groups)
     if out % groups:
         raise ShapeError(
             f"{name}: weight has {out} output channels, which groups={groups} does not divide",
             suggestions=(f"as many kernels as a multiple of {groups}",),
         )
     windows = Geometry(steps, before, after, (1,) * rank, apart)
-    _check_sizes(name, x.shape[-rank:], kernel.shape[2:], windows)
-    return _recorded(name, x, kernel, added, windows, groups)
+    _check_sizes(name, tuple(spatial), sizes, windows)
+    return windows, groups
+
+
+_known_windows = lru_cache(maxsize=256)(_windows)
 
 
 def _transposed(

@@ -16,17 +16,19 @@ from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.convolution.plan import Operands, Plan
 from tensorframe.backends.llvm.convolution.ways import (
+    INPUT,
+    KERNEL,
     RESULT,
     SHARED,
     InParts,
     Recorded,
     Turned,
     block_in,
-    given,
     plan_of,
 )
 from tensorframe.backends.llvm.indirect_product import copy
 from tensorframe.backends.numpy.convolution import Store
+from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.product import extents
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.graph.shape import Shape
@@ -42,10 +44,15 @@ class ByChannels:
 
     in_parts = False
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, x: Array, weight: Array) -> None:
+        """`plan` is that of all convolutions with such operands."""
+        self._plan, self._given = plan, {INPUT: x, KERNEL: weight}
         self.shape, self.dtype = plan.shape, plan.dtype
-        self.blocks = _recorded(plan, None).blocks
+
+    @property
+    def blocks(self) -> list[Index]:
+        """The indices of blocks."""
+        return _recorded(self._plan, None).blocks
 
     def array(self, out: Array | None = None) -> Array:
         """Return the result, in `out` if it is given."""
@@ -54,7 +61,7 @@ class ByChannels:
         result: Array = out if fits else self._empty(self.shape)
         recorded = _recorded(self._plan, result.strides)
         operands = self._prepared(recorded) | {RESULT: result}
-        recorded.each.run(operands, long=self._plan.is_long(len(self.blocks)))
+        recorded.each.run(operands, long=self._plan.is_long(len(recorded.blocks)))
         if out is not None and result is not out:
             copy(result, out)
             return out
@@ -63,8 +70,8 @@ class ByChannels:
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
         recorded = _recorded(self._plan, None)
-        prepared, script = self._prepared(recorded), recorded.each
-        most = max([prod(extents(index)) for index in self.blocks])
+        prepared, script, blocks = self._prepared(recorded), recorded.each, recorded.blocks
+        most = max([prod(extents(index)) for index in blocks])
 
         def work(mine: Iterator[int]) -> None:
             memory = script.memory()
@@ -72,15 +79,15 @@ class ByChannels:
             with config.override(threads=1):  # the others have blocks of their own
                 for number in mine:
                     script.run_block(number, prepared | {RESULT: block}, memory)
-                    index = self.blocks[number]
+                    index = blocks[number]
                     store(index, block_in(self._plan, block, extents(index)))
 
-        share_out(range(len(self.blocks)), work, long=self._plan.is_long(len(self.blocks)))
+        share_out(range(len(blocks)), work, long=self._plan.is_long(len(blocks)))
 
     def _prepared(self, recorded: Recorded) -> dict[int, Array]:
         """Make what all blocks read; return the operands but for the result."""
         (shared,) = host_pool.scratch(recorded.shared, [self.dtype])
-        operands = given(self._plan) | {SHARED: shared}
+        operands = self._given | {SHARED: shared}
         recorded.before.run(operands)
         return operands
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import ceil, prod
 
 from tensorframe.backends.numpy.padding import left
@@ -106,9 +107,12 @@ class Sizes:
         """Return the examples and the height of a block, if it has so many rows at most."""
         batch, _, first, *_ = self.shape
         examples = max(min(rows // first, ceil(batch / self.enough)), 1)
+        parts = ceil(batch / examples)
+        if parts > ENOUGH:  # equally many for each thread: the last one has none to wait for
+            examples = ceil(batch / (ceil(parts / ENOUGH) * ENOUGH))
         return examples, ceil(first / ceil(first / rows))
 
-    @property
+    @cached_property
     def _multiplications(self) -> int:
         return multiplications((self.channels, self.inner, *self.kernel), self.shape)
 

@@ -16,8 +16,9 @@ from tensorframe.backends.llvm.convolution.plan import Operands, Plan
 from tensorframe.backends.llvm.convolution.script import Recorder, Script, stand_in
 from tensorframe.backends.llvm.convolution.sizes import SUMS
 from tensorframe.backends.llvm.convolution.ways import (
+    INPUT,
+    KERNEL,
     RESULT,
-    given,
     matrix_for,
     multiply_windows,
     plan_of,
@@ -38,8 +39,9 @@ class InSums:
 
     in_parts = False
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, x: Array, weight: Array) -> None:
+        """`plan` is that of all convolutions with such operands."""
+        self._plan, self._given = plan, {INPUT: x, KERNEL: weight}
         self.shape, self.dtype = plan.shape, plan.dtype
         self.blocks: list[Index] = [tuple([slice(0, size) for size in self.shape])]
 
@@ -48,7 +50,7 @@ class InSums:
         batch, channels, *sizes = self.shape
         script, count = _recorded(self._plan.operands)
         sums = host_pool.empty((count, channels, batch, *sizes), self.dtype)
-        operands = given(self._plan) | {RESULT: sums}
+        operands = self._given | {RESULT: sums}
         script.run(operands, long=self._plan.is_long(count))
         return copied(sums.sum(axis=0).swapaxes(0, 1), out)
 

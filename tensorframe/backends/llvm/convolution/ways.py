@@ -48,12 +48,6 @@ def plan_of(operands: Operands) -> Plan:
     return Plan(x, weight, operands.geometry, operands.groups)
 
 
-def given(plan: Plan) -> dict[int, Array]:
-    """Return the operands that a convolution is given, by their numbers."""
-    x, weight = plan.given
-    return {INPUT: x, KERNEL: weight}
-
-
 class Recorded(NamedTuple):
     """The blocks of a convolution, what makes them, and before them what all of these read: so many elements."""
 
