@@ -19,7 +19,6 @@ from tensorframe.backends.llvm.convolution.ways import (
     INPUT,
     KERNEL,
     RESULT,
-    SHARED,
     InParts,
     Recorded,
     Turned,
@@ -60,8 +59,9 @@ class ByChannels:
         fits = in_memory is not None and in_memory.flags.c_contiguous
         result: Array = out if fits else self._empty(self.shape)
         recorded = _recorded(self._plan, result.strides)
-        operands = self._prepared(recorded) | {RESULT: result}
-        recorded.each.run(operands, long=self._plan.is_long(len(recorded.blocks)))
+        is_long = self._plan.is_long(len(recorded.blocks))
+        operands = {**self._given, RESULT: result}
+        recorded.each.run(operands, long=is_long, before=recorded.before)
         if out is not None and result is not out:
             copy(result, out)
             return out
@@ -70,7 +70,8 @@ class ByChannels:
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
         recorded = _recorded(self._plan, None)
-        prepared, script, blocks = self._prepared(recorded), recorded.each, recorded.blocks
+        prepared = recorded.before.filled_for(self._given)
+        script, blocks = recorded.each, recorded.blocks
         most = max([prod(extents(index)) for index in blocks])
 
         def work(mine: Iterator[int]) -> None:
@@ -83,13 +84,6 @@ class ByChannels:
                     store(index, block_in(self._plan, block, extents(index)))
 
         share_out(range(len(blocks)), work, long=self._plan.is_long(len(blocks)))
-
-    def _prepared(self, recorded: Recorded) -> dict[int, Array]:
-        """Make what all blocks read; return the operands but for the result."""
-        (shared,) = host_pool.scratch(recorded.shared, [self.dtype])
-        operands = self._given | {SHARED: shared}
-        recorded.before.run(operands)
-        return operands
 
     def _empty(self, shape: Shape) -> Array:
         batch, out, *sizes = shape

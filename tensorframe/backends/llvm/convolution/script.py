@@ -95,6 +95,10 @@ class Recorder(Memory):
         if len(self._records) > self._starts[-1]:
             self._starts.append(len(self._records))
 
+    def _filled(self) -> tuple[int, int]:
+        """Return the number and the bytes of the operand that is filled for others, if one is."""
+        return 0, 0
+
     def script(self) -> Script:
         """Return what has been recorded."""
         records = np.array(self._records, np.int64).reshape((-1, record_words(MOST_SLOTS)))
@@ -105,7 +109,7 @@ class Recorder(Memory):
             bases[bases == number] = OWN
             total += -(-size // HOST.line) * HOST.line
         starts = np.array(self._starts, np.int64)
-        return Script(self._dtype, records, starts, total, self._kept)
+        return Script(self._dtype, records, starts, total, self._kept, self._filled())
 
 
 class Shared(Recorder):
@@ -113,34 +117,62 @@ class Shared(Recorder):
 
     def __init__(self, base: int, dtype: DType) -> None:
         super().__init__(dtype)
-        self._base, self.count = base, 0
+        self._base, self._count = base, 0
 
     def take(self, purpose: str, count: int) -> Array:
         """Return so many elements, which nothing else has."""
-        begin, size, line = self.count, self._dtype.itemsize, HOST.line // self._dtype.itemsize
-        self.count += -(-count // line) * line
-        return stand_in(self._base, (self.count,), (size,), self._dtype)[begin : begin + count]
+        begin, size, line = self._count, self._dtype.itemsize, HOST.line // self._dtype.itemsize
+        self._count += -(-count // line) * line
+        return stand_in(self._base, (self._count,), (size,), self._dtype)[begin : begin + count]
+
+    def _filled(self) -> tuple[int, int]:
+        return self._base, self._count * self._dtype.itemsize
 
 
 class Script:
-    """The calls of some blocks, one block after the other."""
+    """The calls of some blocks, one block after the other; they may fill an operand of others, with that number."""
 
     def __init__(
-        self, dtype: DType, records: Array, starts: Array, own_bytes: int, kept: Sequence[Array]
+        self,
+        dtype: DType,
+        records: Array,
+        starts: Array,
+        own_bytes: int,
+        kept: Sequence[Array],
+        filled: tuple[int, int],
     ) -> None:
+        self._filled, self._filled_bytes = filled
         self._dtype, self._kept = dtype, (records, starts, *kept)
         self._blocks, self._own_bytes = len(starts) - 1, own_bytes
         self._fixed = _FIXED.pack(address(starts), address(records), own_bytes)
 
-    def run(self, operands: Mapping[int, Array], *, long: bool = False) -> None:
+    def run(
+        self, operands: Mapping[int, Array], *, long: bool = False, before: Script | None = None
+    ) -> None:
         """Make all blocks, in several threads, with operands by their numbers.
 
-        Where blocks are `long`, an interrupt does not wait for those at hand.
+        Where blocks are `long`, an interrupt does not wait for those at hand. A script that is run `before` fills an
+        operand for this one, in memory next to that of the threads.
         """
         if long:
-            self._run_interruptibly(operands)
-        elif self._blocks:
-            self._run(operands)
+            self._run_interruptibly(operands if before is None else before.filled_for(operands))
+            return
+        shared = 0 if before is None else before._filled_bytes
+        most = self._blocks if before is None else max(self._blocks, before._blocks)
+        memory, free = borrow(shared, self._own_bytes, most)
+        bases = self._bases(memory[shared:], free, operands)
+        if before is not None:
+            bases[before._filled] = address(memory)
+            before._make(bases)
+        self._make(bases)
+        give_back(memory)
+
+    def filled_for(self, operands: Mapping[int, Array]) -> dict[int, Array]:
+        """Return operands and the one that this script fills for others, in memory of its own."""
+        (filled,) = host_pool.scratch(self._filled_bytes, [_BYTES])
+        whole = {**operands, self._filled: filled}
+        self.run(whole)
+        return whole
 
     def _run_interruptibly(self, operands: Mapping[int, Array]) -> None:
         def work(mine: Iterator[int]) -> None:
@@ -150,11 +182,10 @@ class Script:
 
         share_out(range(self._blocks), work, long=True)
 
-    def _run(self, operands: Mapping[int, Array]) -> None:
-        memory, free = borrow(0, self._own_bytes, self._blocks)
-        slots = self._slots(memory, free, operands)
-        run_ranges(functions(self._dtype).scripts, self._blocks, 1, slots, self._fixed)
-        give_back(memory)
+    def _make(self, bases: list[int]) -> None:
+        if self._blocks:
+            scripts = functions(self._dtype).scripts
+            run_ranges(scripts, self._blocks, 1, _VARYING.pack(*bases), self._fixed)
 
     def memory(self) -> Array:
         """Return memory for `run_block`."""
@@ -163,14 +194,14 @@ class Script:
 
     def run_block(self, number: int, operands: Mapping[int, Array], memory: Array) -> None:
         """Make one block in this thread."""
-        slots = self._slots(memory, 1, operands)
+        slots = _VARYING.pack(*self._bases(memory, 1, operands))
         functions(self._dtype).scripts.call(number, number + 1, slots, self._fixed)
 
-    def _slots(self, memory: Array, free: int, operands: Mapping[int, Array]) -> bytes:
+    def _bases(self, memory: Array, free: int, operands: Mapping[int, Array]) -> list[int]:
         memory[: _WORD.itemsize].view(_WORD)[0] = free
-        slots = [0] * BASES
-        slots[0] = address(memory)
-        slots[OWN] = slots[0] + HOST.line
+        bases = [0] * BASES
+        bases[0] = address(memory)
+        bases[OWN] = bases[0] + HOST.line
         for number, array in operands.items():
-            slots[number] = address(array)
-        return _VARYING.pack(*slots)
+            bases[number] = address(array)
+        return bases

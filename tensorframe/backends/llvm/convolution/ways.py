@@ -49,11 +49,10 @@ def plan_of(operands: Operands) -> Plan:
 
 
 class Recorded(NamedTuple):
-    """The blocks of a convolution, what makes them, and before them what all of these read: so many elements."""
+    """The blocks of a convolution, what makes them, and before them what all of these read."""
 
     blocks: list[Index]
     before: Script
-    shared: int
     each: Script
 
 
@@ -71,7 +70,7 @@ class Turned:
         for index in blocks:
             self._block(index, target_of(self._plan, index, strides), recorder)
             recorder.end_block()
-        return Recorded(blocks, self._shared.script(), self._shared.count, recorder.script())
+        return Recorded(blocks, self._shared.script(), recorder.script())
 
     def _cut(self) -> list[Index]:
         plan = self._plan
