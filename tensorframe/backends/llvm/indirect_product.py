@@ -114,18 +114,17 @@ def multiply(
     rows: Array,
     terms: Array,
     vectors: int,
-    pitch: int,
     repeated: Repeated = Repeated(),  # noqa: B008 - immutable
     *,
     resumed: bool = False,
     call: Call = at_once,
 ) -> None:
-    """Write the product to `result`, whose rows are `pitch` bytes apart and begin with so many vectors of columns.
+    """Write the product to `result`, whose rows begin with so many vectors of columns.
 
-    `rows` and `terms` say where the factors' elements are, in bytes from the first one of each array. If it is
-    `resumed`, the sums go on from what is there.
+    `rows` are pairs, of the left factor and the result, and `terms` of both factors: they say where elements are, in
+    bytes from the first one of each array. If it is `resumed`, the sums go on from what is there.
     """
-    numbers = (len(terms), pitch, vectors, *repeated, int(resumed))
+    numbers = (len(terms), vectors, *repeated, int(resumed))
     call(PRODUCT, len(rows), (left, right, result, rows, terms), numbers)
 
 

@@ -251,4 +251,6 @@ def _rows_of_tiles(wide: int, heights: tuple[int, ...], scalar: str) -> list[str
     shared = f"ptr %this_left, ptr %own_rows{wide}, ptr %segments, i64 %count, i64 %length"
     right = f"ptr %own_right, i64 %column_step, ptr %corner{wide}, i64 %pitch"
     corner = [f"  %corner{wide} = getelementptr {scalar}, ptr %own_result, i64 %row{wide}"]
-    return rows_of_tiles(wide, heights, corner, f"  call void @dots_{{name}}({shared}, {right})")
+    return rows_of_tiles(
+        wide, heights, "i64", corner, f"  call void @dots_{{name}}({shared}, {right})"
+    )

@@ -1,8 +1,9 @@
 """Products whose factors lie anywhere: row r and term i of the left one are at rows[r] + terms[i], as a table says.
 
-The right factor's columns are next to each other, and its terms where the table says. A tile of the result stays in
-registers: each term multiplies the left factor's element of each row with vectors of columns. Windows on an input need
-no copy that way: which elements they have is a matter of tables (Dukhan, "The Indirect Convolution Algorithm", 2019).
+So do rows of the result. The right factor's columns are next to each other, and its terms where the table says. A tile
+of the result stays in registers: each term multiplies the left factor's element of each row with vectors of columns.
+Windows on an input need no copy that way: which elements they have is a matter of tables (Dukhan, "The Indirect
+Convolution Algorithm", 2019).
 """
 
 from __future__ import annotations
@@ -29,10 +30,9 @@ SLOTS = (
     "left",  # address of the left factor
     "right",  # and of the right one
     "result",
-    "rows",  # address of bytes from `left` to each row
+    "rows",  # address of pairs: bytes from `left` to each row, from `result` to it
     "terms",  # address of pairs: bytes to a term in the left factor, in the right one
     "count",  # of terms
-    "pitch",  # bytes from one row of the result to the next
     "vectors",  # columns, in vectors
     "times",  # how many products, each so many bytes on in the factors and the result:
     "left_step",
@@ -127,7 +127,9 @@ class _Tile:
     def text(self) -> str:
         """Return the function."""
         name = f"tile_{len(self._rows)}_{len(self._vectors)}"
-        parameters = "ptr %left, ptr %rows, ptr %terms, i64 %count, ptr %right, ptr %result, i64 %pitch, i64 %more"
+        parameters = (
+            "ptr %left, ptr %rows, ptr %terms, i64 %count, ptr %right, ptr %result, i64 %more"
+        )
         head = f"define internal void @{name}({parameters}) noinline {{"
         return "\n".join([head, *self._entry(), *self._loop(), *self._exit(), "}"])
 
@@ -135,10 +137,11 @@ class _Tile:
         lines = ["entry:"]
         for row in self._rows:
             lines += [
-                f"  %at{row} = getelementptr i64, ptr %rows, i64 {row}",
+                f"  %at{row} = getelementptr {{i64, i64}}, ptr %rows, i64 {row}",
                 f"  %to{row} = load i64, ptr %at{row}",
                 f"  %left{row} = getelementptr i8, ptr %left, i64 %to{row}",
-                f"  %down{row} = mul i64 %pitch, {row}",
+                f"  %beside{row} = getelementptr i64, ptr %at{row}, i64 1",
+                f"  %down{row} = load i64, ptr %beside{row}",
                 f"  %result{row} = getelementptr i8, ptr %result, i64 %down{row}",
             ]
         for row, column in self._cells:
@@ -283,10 +286,5 @@ def _quotient(name: str, dividend: str, divisor: str) -> list[str]:
 def _rows_of_tiles(wide: int, heights: list[int]) -> list[str]:
     """Return the loop over rows for tiles of so many vectors."""
     factors = f"ptr %this_left, ptr %own_rows{wide}, ptr %own_terms, i64 %some, ptr %own_right"
-    corner = [
-        f"  %below{wide} = sub i64 %row{wide}, %start",
-        f"  %down{wide} = mul i64 %below{wide}, %pitch",
-        f"  %corner{wide} = getelementptr i8, ptr %own_result, i64 %down{wide}",
-    ]
-    call = f"  call void @tile_{{name}}({factors}, ptr %corner{wide}, i64 %pitch, i64 %more)"
-    return rows_of_tiles(wide, heights, corner, call)
+    call = f"  call void @tile_{{name}}({factors}, ptr %own_result, i64 %more)"
+    return rows_of_tiles(wide, heights, "{i64, i64}", (), call)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def rows_of_tiles(wide: int, heights: Sequence[int], corner: Sequence[str], call: str) -> list[str]:
+def rows_of_tiles(
+    wide: int, heights: Sequence[int], row: str, corner: Sequence[str], call: str
+) -> list[str]:
     """Return the loop over rows for tiles that are `wide` across, the tallest ones first.
 
-    `corner` computes `%corner` of a tile, `call` makes one; `{name}` in it is the height and width.
+    `row` is the type of what a table has for each row, `corner` computes what else a tile needs, `call` makes one;
+    `{name}` in it is the height and width.
     """
     lines = [
         f"wide{wide}:",
@@ -16,7 +19,7 @@ def rows_of_tiles(wide: int, heights: Sequence[int], corner: Sequence[str], call
         f"tile{wide}:",
         f"  %row{wide} = phi i64 [%start, %wide{wide}], [%row_after{wide}, %tile_end{wide}]",
         f"  %rows_left{wide} = sub i64 %stop, %row{wide}",
-        f"  %own_rows{wide} = getelementptr i64, ptr %rows, i64 %row{wide}",
+        f"  %own_rows{wide} = getelementptr {row}, ptr %rows, i64 %row{wide}",
         *corner,
     ]
     for height, lower in zip(heights, [*heights[1:], 0], strict=True):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import ceil, prod
 from typing import Any
 
 from tensorframe.backends.llvm.convolution.padding import Memory, flat, in_phases, surrounded
 from tensorframe.backends.llvm.convolution.sizes import Sizes
+from tensorframe.backends.llvm.convolution.windows import Span, spans, whole
 from tensorframe.backends.llvm.indirect_product import functions
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import cut, slices
@@ -20,6 +22,8 @@ Array = Any
 # What elements cost, in products that a processor makes meanwhile: to turn a kernel whose positions lie in rows, or
 # another one, or a result, and to copy a result.
 _TURN_ROWS, _TURN, _TURN_BACK, _COPY = 20, 100, 20, 40
+# How many times the products are without those of zeros around images that all are at least, if these are left out.
+_LESS = 1.04
 
 
 class Operands(NamedTuple):
@@ -44,6 +48,7 @@ class Plan(Sizes):
             x.shape, x.strides, weight.shape, weight.strides, geometry, groups, x.dtype
         )
         self.x = cut(x, geometry)
+        self._skips: bool | None = None
         self.weight = weight.reshape((groups, self.channels, *weight.shape[1:]))
         # of a kernel that is turned round, its other end is the first in memory
         self.around = tuple([by < 0 for by in self.weight.strides[3:]])
@@ -66,6 +71,41 @@ class Plan(Sizes):
         terms: int = self.inner * prod(self.kernel)
         turn: int = self.weight.size * (_TURN_ROWS if flat(self.upright[0], 2) else _TURN)
         return float(positions * (filled * terms + self.shape[1] * _TURN_BACK) + turn)
+
+    @property
+    def skips_zeros(self) -> bool:
+        """Whether zeros around images are so many that it pays not to make or multiply them."""
+        if self._skips is None:
+            self._skips = self._few_are_seen()
+        return self._skips
+
+    def _few_are_seen(self) -> bool:
+        x = self.x
+        if not self.is_padded or x.strides[-1] != x.itemsize:
+            return False
+        axes = self.spans(slice(0, self.sizes[0]))
+        if any(not span.positions for along in axes for span in along):
+            return False
+        # a block has all images where windows are few, else perhaps one
+        images = ceil(self.shape[0] / self.enough) if self.is_turned or self.is_in_parts else 1
+        cost = sum([_cost(box, images) for box in product(*axes)])
+        return _LESS * cost <= images * prod(self.sizes) * prod(self.kernel)
+
+    def spans(self, rows: slice) -> list[list[Span]]:
+        """Return the windows at `rows` of the first spatial axis, by the positions of the kernel that see images."""
+        places = [rows, *[slice(0, size) for size in self.sizes[1:]]]
+        lengths = zip(places, self.kernel, self.x.shape[2:], strict=True)
+        return [spans(self.geometry, axis, *along) for axis, along in enumerate(lengths)]
+
+    def windows(
+        self, batch: slice, channels: slice, rows: slice, memory: Memory
+    ) -> tuple[Array, list[list[Span]]]:
+        """Return what windows at `rows` of the first spatial axis read, and where these are."""
+        if self.skips_zeros:
+            return self.x[batch, channels], self.spans(rows)
+        counts = rows.stop - rows.start, *self.sizes[1:]
+        axes = [whole(*along) for along in zip(counts, self.kernel, strict=True)]
+        return self.padded(batch, channels, rows, memory), axes
 
     def padded(
         self,
@@ -100,6 +140,12 @@ class Plan(Sizes):
         if apart:
             return in_phases(part, before, sizes, apart, memory)
         return surrounded(part, before, sizes, self.pitch, memory)
+
+
+def _cost(box: tuple[Span, ...], images: int) -> int:
+    """Return what windows that see the same positions take, in products: the last ones do not fill a tile."""
+    windows = images * prod([len(span.places) for span in box])
+    return (windows + 1) * prod([len(span.positions) for span in box])
 
 
 def batch_and_rows(

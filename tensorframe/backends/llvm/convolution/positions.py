@@ -23,7 +23,6 @@ from tensorframe.backends.llvm.indirect_product import (
     copy,
     functions,
     multiply,
-    offsets,
     pairs,
 )
 from tensorframe.backends.numpy.convolution import Store
@@ -119,8 +118,8 @@ class ByPositions:
             repeated = Repeated(
                 last - group, by_group, plan.inner * by_channel, made * width * size
             )
-        rows = offsets(((made, by_out),))
-        multiply(weight, x, scratch, rows, pairs(left, right), vectors, width * size, repeated)
+        rows = pairs(((made, by_out),), ((made, width * size),))
+        multiply(weight, x, scratch, rows, pairs(left, right), vectors, repeated)
         strides = (outs * width * size, width * size, *steps)
         return np.ndarray((examples, outs, *counts), plan.dtype, scratch, 0, strides)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import ceil, prod
 
 from tensorframe.backends.numpy.padding import left
@@ -112,7 +111,7 @@ class Sizes:
             examples = ceil(batch / (ceil(parts / ENOUGH) * ENOUGH))
         return examples, ceil(first / ceil(first / rows))
 
-    @cached_property
+    @property
     def _multiplications(self) -> int:
         return multiplications((self.channels, self.inner, *self.kernel), self.shape)
 

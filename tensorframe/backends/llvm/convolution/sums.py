@@ -72,10 +72,10 @@ def _recorded(operands: Operands) -> tuple[Script, int]:
         scratch = scratch_for(plan, counts, channels, recorder)
         for place, part in enumerate(parts[number::count]):
             whole = slice(0, batch), slice(0, part.inner), slice(0, part.sizes[0])
-            x = part.padded(*whole, recorder)
+            windows = part.windows(*whole, recorder)
             kernel = matrix_for(part, part.inner, channels, recorder)
             turn(part.upright[0], kernel, recorder)
-            multiply_windows(part, x, kernel, scratch, counts, recorder, resumed=place > 0)
+            multiply_windows(part, windows, kernel, scratch, batch, recorder, resumed=place > 0)
         turn_back(plan, scratch, sums[number], recorder)
         recorder.end_block()
     return recorder.script(), count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import ceil, prod
 from typing import Any
 
@@ -15,13 +16,13 @@ from tensorframe.backends.llvm.convolution.script import (
     stand_in,
 )
 from tensorframe.backends.llvm.convolution.sizes import whole_vectors
+from tensorframe.backends.llvm.convolution.windows import Span
 from tensorframe.backends.llvm.indirect_product import (
     Extents,
     Matrices,
     copy,
     functions,
     multiply,
-    offsets,
     pairs,
     transpose,
 )
@@ -99,10 +100,10 @@ class Turned:
         batch, out, first, *rest = index
         group = out.start // plan.channels
         channels = slice(group * plan.inner, (group + 1) * plan.inner)
-        x = plan.padded(batch, channels, first, memory)
+        windows = plan.windows(batch, channels, first, memory)
         counts = extents((batch, first, *rest))
         scratch = scratch_for(plan, counts, plan.channels, memory)
-        multiply_windows(plan, x, self._kernels[group], scratch, counts, memory)
+        multiply_windows(plan, windows, self._kernels[group], scratch, counts[0], memory)
         turn_back(plan, scratch, target, memory)
 
 
@@ -122,17 +123,18 @@ class InParts(Turned):
         self._inputs = []
         for part in self._parts:
             whole = slice(0, plan.shape[0]), part, slice(0, plan.sizes[0])
-            self._inputs.append(plan.padded(*whole, self._shared))
+            self._inputs.append(plan.windows(*whole, self._shared))
             self._shared.end_block()
 
     def _block(self, index: Index, target: Array, memory: Recorder) -> None:
         plan, out = self._plan, index[1]
-        counts = (plan.shape[0], *plan.sizes)
-        scratch = scratch_for(plan, counts, out.stop - out.start, memory)
-        for part, x in zip(self._parts, self._inputs, strict=True):
-            kernel = matrix_for(plan, part.stop - part.start, out.stop - out.start, memory)
+        batch, channels = plan.shape[0], out.stop - out.start
+        scratch = scratch_for(plan, (batch, *plan.sizes), channels, memory)
+        for part, windows in zip(self._parts, self._inputs, strict=True):
+            kernel = matrix_for(plan, part.stop - part.start, channels, memory)
             turn(plan.upright[0][out, part], kernel, memory)
-            multiply_windows(plan, x, kernel, scratch, counts, memory, resumed=part.start > 0)
+            resumed = part.start > 0
+            multiply_windows(plan, windows, kernel, scratch, batch, memory, resumed=resumed)
         turn_back(plan, scratch, target, memory)
 
 
@@ -197,41 +199,51 @@ def turn(kernel: Array, target: Array, memory: Recorder) -> None:
 
 def multiply_windows(
     plan: Plan,
-    x: Array,
+    windows: tuple[Array, list[list[Span]]],
     kernel: Array,
     scratch: Array,
-    counts: Shape,
+    images: int,
     memory: Recorder,
     *,
     resumed: bool = False,
 ) -> None:
-    """Multiply so many windows along the batch and each spatial axis, on some channels, with their turned kernel."""
+    """Multiply windows on so many images, on some channels, with their turned kernel."""
+    x, axes = windows
     by_batch, by_channel, *steps = x.strides
+    places = [along[-1].places.stop for along in axes]
+    results = scratch.reshape((images, *places, scratch.shape[1]))
     moved = [step * by for step, by in zip(steps, plan.geometry.stride, strict=True)]
-    rows = offsets(tuple(zip(counts, (by_batch, *moved), strict=True)))
     inner = [step * apart for step, apart in zip(steps, plan.geometry.dilation, strict=True)]
-    left: Extents = ((x.shape[1], by_channel), *zip(plan.kernel, inner, strict=True))
-    first, right = _terms(plan, x.shape[1], kernel.strides[0])
-    multiply(
-        x,
-        kernel[first:],
-        scratch,
-        rows,
-        pairs(left, right),
-        scratch.shape[1] // functions(plan.dtype).lanes,
-        scratch.strides[0],
-        resumed=resumed,
-        call=memory.call,
-    )
+    for box in product(*axes):
+        counts = images, *[len(span.places) for span in box]
+        starts = [slice(span.places.start, None) for span in box]
+        own = results[(slice(None), *starts)]
+        along = zip(counts, own.strides, strict=False)
+        rows = pairs(tuple(zip(counts, (by_batch, *moved), strict=True)), tuple(along))
+        positions = [span.positions for span in box]
+        left = zip(map(len, positions), inner, strict=True)
+        first, right = _terms(plan, positions, x.shape[1], kernel.strides[0])
+        multiply(
+            x[(slice(None), slice(None), *[slice(span.first, None) for span in box])],
+            kernel[first:],
+            own,
+            rows,
+            pairs(((x.shape[1], by_channel), *left), right),
+            scratch.shape[1] // functions(plan.dtype).lanes,
+            resumed=resumed,
+            call=memory.call,
+        )
 
 
-def _terms(plan: Plan, channels: int, across: int) -> tuple[int, Extents]:
-    """Return which row of a turned kernel is the first term, and where the others are from there."""
+def _terms(plan: Plan, positions: list[range], channels: int, across: int) -> tuple[int, Extents]:
+    """Return which row of a turned kernel is the first term of some positions, and where the others are from there."""
     first, count = 0, 1
     along: list[tuple[int, int]] = []
-    for size, is_around in zip(plan.kernel[::-1], plan.around[::-1], strict=True):
-        first += (size - 1) * count if is_around else 0
-        along.insert(0, (size, -count * across if is_around else count * across))
+    for size, seen, is_around in zip(
+        plan.kernel[::-1], positions[::-1], plan.around[::-1], strict=True
+    ):
+        first += (size - 1 - seen.start if is_around else seen.start) * count
+        along.insert(0, (len(seen), -count * across if is_around else count * across))
         count *= size
     return first, ((channels, count * across), *along)
 
