@@ -8,6 +8,7 @@ from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.distributions import exponential, normal, uniform
 from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.repeated import repeated
 from tensorframe.frontend.random.sampling import integers, permutation
 from tensorframe.frontend.tensor import Tensor
 
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 
+@repeated
 def rand(
     *sizes: int, dtype: DTypeLike | None = None, device: OnDevice = None, key: Source = None
 ) -> Tensor:
@@ -36,6 +38,7 @@ def rand(
     return uniform(sizes, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def randn(
     *sizes: int, dtype: DTypeLike | None = None, device: OnDevice = None, key: Source = None
 ) -> Tensor:
@@ -47,6 +50,7 @@ def randn(
     return normal(sizes, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def randint(
     low: int,
     high: int | None = None,
@@ -65,6 +69,7 @@ def randint(
     return integers(low, high, sizes, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def random(
     size: ShapeLike | None = None,
     *,
@@ -85,6 +90,7 @@ def random(
 random_sample = random
 
 
+@repeated
 def standard_normal(
     size: ShapeLike | None = None,
     *,
@@ -102,6 +108,7 @@ def standard_normal(
     return normal(size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def standard_exponential(
     size: ShapeLike | None = None,
     *,

@@ -7,6 +7,7 @@ from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.draws import drawn
 from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.repeated import repeated
 from tensorframe.frontend.tensor import Tensor
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 
+@repeated
 def standard_gamma(
     shape: ShapeLike,
     size: ShapeLike | None = None,
@@ -52,6 +54,7 @@ def standard_gamma(
     return drawn("standard_gamma", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def gamma(
     shape: ShapeLike,
     scale: ArrayLike = 1.0,
@@ -72,6 +75,7 @@ def gamma(
     return drawn("gamma", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def beta(
     a: ArrayLike,
     b: ArrayLike,
@@ -90,6 +94,7 @@ def beta(
     return drawn("beta", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def chisquare(
     df: ArrayLike,
     size: ShapeLike | None = None,
@@ -109,6 +114,7 @@ def chisquare(
     return drawn("chisquare", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def noncentral_chisquare(
     df: ArrayLike,
     nonc: ArrayLike,
@@ -127,6 +133,7 @@ def noncentral_chisquare(
     return drawn("noncentral_chisquare", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def f(
     dfnum: ArrayLike,
     dfden: ArrayLike,
@@ -145,6 +152,7 @@ def f(
     return drawn("f", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def noncentral_f(
     dfnum: ArrayLike,
     dfden: ArrayLike,
@@ -167,6 +175,7 @@ def noncentral_f(
     return drawn("noncentral_f", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def standard_t(
     df: ArrayLike,
     size: ShapeLike | None = None,
@@ -186,6 +195,7 @@ def standard_t(
     return drawn("standard_t", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def standard_cauchy(
     size: ShapeLike | None = None,
     *,
@@ -204,6 +214,7 @@ def standard_cauchy(
     return drawn("standard_cauchy", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def laplace(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
@@ -222,6 +233,7 @@ def laplace(
     return drawn("laplace", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def logistic(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
@@ -243,6 +255,7 @@ def logistic(
     return drawn("logistic", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def gumbel(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
@@ -263,6 +276,7 @@ def gumbel(
     return drawn("gumbel", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def lognormal(
     mean: ArrayLike = 0.0,
     sigma: ArrayLike = 1.0,
@@ -283,6 +297,7 @@ def lognormal(
     return drawn("lognormal", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def rayleigh(
     scale: ArrayLike = 1.0,
     size: ShapeLike | None = None,
@@ -300,6 +315,7 @@ def rayleigh(
     return drawn("rayleigh", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def weibull(
     a: ArrayLike,
     size: ShapeLike | None = None,
@@ -317,6 +333,7 @@ def weibull(
     return drawn("weibull", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def pareto(
     a: ArrayLike,
     size: ShapeLike | None = None,
@@ -336,6 +353,7 @@ def pareto(
     return drawn("pareto", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def power(
     a: ArrayLike,
     size: ShapeLike | None = None,
@@ -355,6 +373,7 @@ def power(
     return drawn("power", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def triangular(
     left: ArrayLike,
     mode: ArrayLike,
@@ -374,6 +393,7 @@ def triangular(
     return drawn("triangular", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def vonmises(
     mu: ArrayLike,
     kappa: ArrayLike,
@@ -394,6 +414,7 @@ def vonmises(
     return drawn("vonmises", parameters, size, dtype=dtype, device=device, key=key)
 
 
+@repeated
 def wald(
     mean: ArrayLike,
     scale: ArrayLike,

@@ -7,6 +7,7 @@ from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.draws import drawn
 from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.repeated import repeated
 from tensorframe.frontend.tensor import Tensor
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 
+@repeated
 def poisson(
     lam: ArrayLike = 1.0,
     size: ShapeLike | None = None,
@@ -39,6 +41,7 @@ def poisson(
     return drawn("poisson", parameters, size, dtype=dtype, device=device, key=key, counts=True)
 
 
+@repeated
 def binomial(
     n: ArrayLike,
     p: ArrayLike,
@@ -59,6 +62,7 @@ def binomial(
     return drawn("binomial", parameters, size, dtype=dtype, device=device, key=key, counts=True)
 
 
+@repeated
 def negative_binomial(
     n: ArrayLike,
     p: ArrayLike,
@@ -81,6 +85,7 @@ def negative_binomial(
     )
 
 
+@repeated
 def geometric(
     p: ArrayLike,
     size: ShapeLike | None = None,
@@ -98,6 +103,7 @@ def geometric(
     return drawn("geometric", parameters, size, dtype=dtype, device=device, key=key, counts=True)
 
 
+@repeated
 def hypergeometric(
     ngood: ArrayLike,
     nbad: ArrayLike,
@@ -119,6 +125,7 @@ def hypergeometric(
     )
 
 
+@repeated
 def logseries(
     p: ArrayLike,
     size: ShapeLike | None = None,
@@ -138,6 +145,7 @@ def logseries(
     return drawn("logseries", parameters, size, dtype=dtype, device=device, key=key, counts=True)
 
 
+@repeated
 def zipf(
     a: ArrayLike,
     size: ShapeLike | None = None,

@@ -15,6 +15,7 @@ from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted, operand, weakly
 from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.repeated import repeated
 from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape, as_shape, broadcast
@@ -26,6 +27,7 @@ __all__ = ["bernoulli", "exponential", "normal", "uniform"]
 _WORD = 1 << 32
 
 
+@repeated
 def uniform(
     shape: ShapeLike | None = None,
     low: ArrayLike = 0.0,
@@ -59,6 +61,7 @@ def uniform(
     return converted(result, target)
 
 
+@repeated
 def normal(
     shape: ShapeLike | None = None,
     mean: ArrayLike = 0.0,
@@ -129,6 +132,7 @@ def _scaled(result: Tensor, shift: Any, scale: Any) -> Tensor:
     return result
 
 
+@repeated
 def exponential(
     shape: ShapeLike | None = None,
     scale: ArrayLike = 1.0,

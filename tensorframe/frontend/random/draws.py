@@ -6,17 +6,22 @@ alone, so they have the same bits on every device. Other releases of NumPy may d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from tensorframe.backends.numpy.draws import drawn as one_drawn
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import as_dtype
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import handle_on
-from tensorframe.frontend.operand_nodes import placed
+from tensorframe.frontend.operand_nodes import as_node, placed
 from tensorframe.frontend.operands import converted, operand
 from tensorframe.frontend.random.distributions import real_dtype
-from tensorframe.frontend.random.keys import Source, reserved
+from tensorframe.frontend.random.keys import Many, Source, reserved
 from tensorframe.frontend.random.words import halves
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU
@@ -24,6 +29,8 @@ from tensorframe.graph.holding import default_on, require
 from tensorframe.graph.record import record
 from tensorframe.graph.shape import Shape, as_shape, broadcast
 from tensorframe.ops.random import DRAW
+
+Array = np.ndarray[Any, Any]
 
 _FLOAT64 = as_dtype("float64")
 _INT64 = as_dtype("int64")
@@ -49,17 +56,30 @@ def drawn(
     given = [converted(operand(value), _FLOAT64) for value in parameters]
     sizes = _sizes(name, size, given if row is None else [])
     shape = sizes if row is None else (*sizes, *row)
-    count = 1
-    for length in shape:
-        count *= length
-    number, counter = reserved(key, max(count, 1))
-    inputs = (
-        *halves(number, CPU),
-        *halves(counter, CPU),
-        *[placed(tensor.node, CPU) for tensor in given],
-    )
-    values = record(DRAW, inputs, name, sizes, shape, _INT64 if counts else _FLOAT64)
+    number, counter = reserved(key, max(prod(shape), 1))
+    exact = _INT64 if counts else _FLOAT64
+    if isinstance(key, Many):
+        values = as_node(_drawn_many(name, [tensor.numpy() for tensor in given], sizes, shape, key))
+    else:
+        inputs = (
+            *halves(number, CPU),
+            *halves(counter, CPU),
+            *[placed(tensor.node, CPU) for tensor in given],
+        )
+        values = record(DRAW, inputs, name, sizes, shape, exact)
     return Tensor(placed(converted(handle_on(values), target).node, place))
+
+
+def _drawn_many(
+    name: str, parameters: Sequence[Array], sizes: Shape, shape: Shape, draws: Many
+) -> Array:
+    """Return the numbers of several draws, along a first axis."""
+    return np.stack(
+        [
+            one_drawn(draws.key, int(counter), name, parameters, sizes).reshape(shape)
+            for counter in draws.counters()
+        ]
+    )
 
 
 def _sizes(name: str, size: Any, parameters: list[Tensor]) -> Shape:

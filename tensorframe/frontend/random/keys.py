@@ -18,6 +18,8 @@ from tensorframe.graph.mapping import mapping
 from tensorframe.graph.tracing import Trace, TracedNumber, current
 from tensorframe.quick_tuples import NamedTuple
 
+Array = np.ndarray[Any, Any]
+
 # a counter has 128 bits: values are drawn with the upper half zero, new keys with this mark in it, so never both
 _SPLIT = int.from_bytes(b"new keys", "big") << 64
 _KEYS = 2**64
@@ -103,6 +105,8 @@ class Stream:
         self._key = key
         self._drawn = 0
         self._split = 0
+        # what is known of draws that programs repeat: see `repeated.py`
+        self.repeated: dict[Any, Any] = {}
         self._trace = current.get()
         self._mapping = mapping.get()
 
@@ -142,9 +146,13 @@ class Stream:
         if trace is not None:
             drawn = trace.arithmetic.call(self.reserve, words)
             return drawn.then(itemgetter(0), int), drawn.then(itemgetter(1), int)
+        return self.hand_out(-(-words // 4))
+
+    def hand_out(self, counters: int) -> tuple[Any, int]:
+        """Return the key, and the first of so many counters: of a draw that is not recorded for later."""
         with self._lock:
             counter = self._drawn
-            self._drawn += -(-words // 4)
+            self._drawn = counter + counters
             return self._key.value, counter
 
     def spawn(self, count: int) -> tuple[Key, ...]:
@@ -181,7 +189,52 @@ def _random_number() -> int:
 
 SHARED = Stream(random_key())
 
-Source = Key | Stream | None
+
+class Handed(NamedTuple):
+    """Counters that a stream has handed out already, for one draw."""
+
+    key: int
+    counter: int
+
+    def reserve(self, words: int) -> tuple[int, int]:
+        """Return the key and the counter."""
+        del words
+        return self.key, self.counter
+
+
+class Many(NamedTuple):
+    """Counters of `draws` of the same kind, `stride` apart: what is drawn has an axis more in front."""
+
+    key: int
+    counter: int
+    stride: int
+    draws: int
+
+    def reserve(self, words: int) -> tuple[int, int]:
+        """Return the key and the first counter."""
+        del words
+        return self.key, self.counter
+
+    def counters(self) -> Array:
+        """Return the first counter of each draw."""
+        return self.counter + np.arange(self.draws, dtype=np.uint64) * np.uint64(self.stride)
+
+
+class Noted:
+    """A stream that is asked once for the words of a draw, and how many counters it gave."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self.reserved: list[tuple[int, int]] = []  # the first counter, and how many
+
+    def reserve(self, words: int) -> tuple[Any, Any]:
+        """Return the key and the first counter of `words` words of the stream."""
+        key, counter = self._stream.reserve(words)
+        self.reserved.append((counter, -(-words // 4)))
+        return key, counter
+
+
+Source = Key | Stream | Handed | Many | Noted | None
 
 
 def seed(seed: int, /) -> None:
@@ -200,7 +253,9 @@ def reserved(origin: Source | Any, words: int) -> tuple[Any, Any]:
     """Return the key and the first counter of `words` words of a key or a stream."""
     if isinstance(origin, Key):
         return origin.value, 0
-    if origin is None or isinstance(origin, Stream):
-        return (origin or SHARED).reserve(words)
+    if origin is None:
+        return SHARED.reserve(words)
+    if isinstance(origin, Stream | Handed | Many | Noted):
+        return origin.reserve(words)
     hint = "tfr.random.key(seed)"
     raise ArgumentError(f"key= takes a key, got {origin!r}", suggestions=(hint,))

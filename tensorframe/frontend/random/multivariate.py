@@ -10,6 +10,7 @@ from tensorframe.frontend.operands import operand
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.random.draws import drawn, vector_of
 from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.repeated import repeated
 from tensorframe.frontend.tensor import Tensor
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 
+@repeated
 def dirichlet(
     alpha: ArrayLike,
     size: ShapeLike | None = None,
@@ -37,6 +39,7 @@ def dirichlet(
     return drawn("dirichlet", (alpha,), size, dtype=dtype, device=device, key=key, row=row)
 
 
+@repeated
 def multinomial(
     n: int,
     pvals: ArrayLike,
@@ -65,6 +68,7 @@ def multinomial(
     )
 
 
+@repeated
 def multivariate_hypergeometric(
     colors: ArrayLike,
     nsample: int,
@@ -94,6 +98,7 @@ def multivariate_hypergeometric(
     )
 
 
+@repeated
 def multivariate_normal(
     mean: ArrayLike,
     cov: ArrayLike,

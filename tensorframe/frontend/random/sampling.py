@@ -23,6 +23,7 @@ from tensorframe.dtypes import (
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.searching import searchsorted, take, take_along_axis
 from tensorframe.frontend.operand_nodes import placed
 from tensorframe.frontend.operands import converted, flattened, operand, reshaped
@@ -30,6 +31,7 @@ from tensorframe.frontend.ordering.sorting import argsort
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.random.distributions import exponential
 from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.repeated import repeated
 from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.reductions.elementary import max as largest
 from tensorframe.frontend.reductions.scans import cumulative_sum
@@ -44,6 +46,7 @@ _WORD = 2**32
 _MASK = _WORD - 1
 
 
+@repeated
 def integers(
     low: int,
     high: int | None = None,
@@ -137,14 +140,16 @@ def permutation(
     [[1, 2], [3, 4]]
     """
     if isinstance(x, int | np.integer):
-        return _random_order(operator.index(x), device, key)
+        return _random_order(operator.index(x), resolve_device(device), key=key)
     tensor = operand(x)
     dimension = normalize_axis("permutation", axis, tensor.ndim)
-    order = _random_order(tensor.shape[dimension], tensor.device if device is None else device, key)
-    return take(tensor, order, axis=dimension)
+    place = tensor.device if device is None else resolve_device(device)
+    order = _random_order(tensor.shape[dimension], place, key=key)
+    return getitem(tensor, order) if dimension == 0 else take(tensor, order, axis=dimension)
 
 
-def _random_order(count: int, device: OnDevice, key: Source) -> Tensor:
+@repeated
+def _random_order(count: int, device: Device, *, key: Source) -> Tensor:
     high, low = (converted(lane, uint64) for lane in lanes(positions((count,), device), 2, key))
     keys: Any = high
     return argsort(keys << 32 | low)
@@ -191,7 +196,7 @@ def choice(
         chosen = (
             integers(count, shape=wanted, device=device, key=key)
             if replace and wanted
-            else _random_order(count, device, key)[:wanted]
+            else _random_order(count, resolve_device(device), key=key)[:wanted]
         )
     else:
         weights = operand(p, dtype=float64)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DType, uint32, uint64
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.ranges import counted
-from tensorframe.frontend.operand_nodes import placed
+from tensorframe.frontend.operand_nodes import as_node, placed
 from tensorframe.frontend.operands import converted, reshaped
-from tensorframe.frontend.random.keys import MappedKey, Source, reserved
+from tensorframe.frontend.random.keys import Many, MappedKey, Source, reserved
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
@@ -38,10 +40,19 @@ def lanes(places: Tensor, width: int, origin: Source, *, every: int = 1) -> list
     device = places.device
     key, counter = reserved(origin, -(-places.size // every) * width)
     counters = halves(counter, device)
-    if places.size > _POSITIONS:
+    if isinstance(origin, Many):
+        counters = _first_counters(origin, places.ndim, device)
+    elif places.size > _POSITIONS:
         counters = _counters(places.shape, counter, positions_of_block(every, width), device)
     inputs = (places.node, *counters, *halves(key, device))
     return [Tensor(record(RANDOM_WORD, inputs, every, width, word)) for word in range(width)]
+
+
+def _first_counters(draws: Many, axes: int, device: Device) -> list[Node]:
+    """Return the halves of the first counter of each draw, along an axis in front of others."""
+    column = draws.counters().reshape(-1, *(1,) * axes)
+    parts = (column & np.uint64(_LOW), column >> np.uint64(32))
+    return [as_node(part.astype(np.uint32), device) for part in parts]
 
 
 def halves(number: int | TracedNumber | MappedKey, device: Device) -> list[Node]:
