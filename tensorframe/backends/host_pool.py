@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from math import inf, prod
 from operator import attrgetter
@@ -373,10 +374,18 @@ class Pool:
 
 
 def _of_numpy(shape: Shape, dtype: DType, layout: Sequence[int] | None) -> Array:
+    """Return memory of NumPy's that is the array's alone, as that of a transposed view is not."""
     if layout is None:
         return np.empty(shape, dtype)
-    in_memory = np.empty([shape[axis] for axis in layout], dtype)
-    return in_memory.transpose([layout.index(axis) for axis in range(len(shape))])
+    return np.empty_like(_prototype(tuple(layout)), dtype, shape=shape)
+
+
+@lru_cache(64)
+def _prototype(layout: tuple[int, ...]) -> Array:
+    """Return an array whose strides tell NumPy the order of axes in memory: those of outer axes are larger."""
+    ndim = len(layout)
+    steps = [ndim - layout.index(axis) for axis in range(ndim)]
+    return np.ndarray((2,) * ndim, _BYTES, bytes(sum(steps) + 1), 0, steps)
 
 
 def _largest_for(nbytes: int) -> float:

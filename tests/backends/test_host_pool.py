@@ -49,13 +49,15 @@ def test_small_arrays_are_numpys(pool):
     assert pool.statistics.allocations == 1
 
 
-@pytest.mark.parametrize("layout", [None, (1, 0, 2), (2, 1, 0)])
-def test_arrays_are_laid_out_as_asked(pool, layout):
-    shape = (3, COUNT, 2)
+@pytest.mark.parametrize("layout", [None, (1, 0, 2), (2, 1, 0), (1, 2, 0)])
+@pytest.mark.parametrize("length", [5, COUNT], ids=["NumPy's memory", "the pool's"])
+def test_arrays_are_laid_out_as_asked(pool, layout, length):
+    shape = (3, length, 2)
     array = pool.empty(shape, FLOAT, layout)
     order = (0, 1, 2) if layout is None else layout
     assert array.shape == shape
     assert array.transpose(order).flags.c_contiguous
+    assert owns_memory(array)  # or no result could be written over it
     array[...] = 1  # writable throughout
     assert array.sum() == array.size
 
