@@ -66,21 +66,18 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
     cut, taken = stream.cut, Taken({CPU: 0}, 0, 0)
     reads: dict[Node, None] = {}
     is_alone = stream.tiles == 1
+    # buffers of the largest tile stay for all others
+    read = max([_to_be_read(tile, is_alone=is_alone) for tile in tiles], default=0)
+    planned = _PlannedTiles(stream, number)
     for tile in tiles:
-        stream.begin(number)
-        graph = stream.graph(tile, _after(stream, number, tile), _given(stream), dry=True)
-        request = capture(graph.nodes(), keep_held=False)
-        plan = plan_of(request)
+        graph, plan, results = planned[tile.low]
         made = [node for node in cut.chunks if node in tile.blocks and node in cut.tiled]
         if chunks_in(plan) != sorted([cut.chunks[node].length for node in made]):
             return None
         reads |= dict.fromkeys([node for node in tile.blocks if is_file(node)])
-        results = _Results(plan, dict(zip(request.wanted, plan.outputs, strict=True)), graph)
         peak = _of_plan(stream, plan, graph, results)
         peak = larger(peak, _of_samples(stream, tile))
-        peak[CPU] = peak.get(CPU, 0) + _to_be_read(tile, is_alone=is_alone)
-        if not is_alone:  # those of the tile before are written meanwhile
-            peak[CPU] += results.written
+        peak[CPU] = peak.get(CPU, 0) + read + planned.written_meanwhile(tile)
         peak[CPU] += sum(root.nbytes for root in graph.running.values())
         peak[CPU] += sum(
             stream.totals[anchor].kept(left, stream.tiles) for anchor, left in graph.left.items()
@@ -88,6 +85,38 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
         bytes_of_cut = _bytes_of(tile, lambda node: not node.inputs and node in cut.tiled)
         taken = taken.beside(Taken(peak, bytes_of_cut, 0))
     return taken._replace(bytes_read=sum(node.nbytes for node in reads))
+
+
+class _PlannedTiles(dict[int, tuple[TileGraph, Plan, "_Results"]]):
+    """The graphs and plans of a pass's tiles, by the places where these begin; each is made when it is asked for."""
+
+    def __init__(self, stream: Stream, number: int) -> None:
+        super().__init__()
+        self._stream, self._number = stream, number
+
+    def __missing__(self, low: int) -> tuple[TileGraph, Plan, _Results]:
+        stream = self._stream
+        tile = stream.tile(self._number, low // stream.rows)
+        stream.begin(self._number)
+        after = _after(stream, self._number, tile)
+        graph = stream.graph(tile, after, _given(stream), dry=True)
+        request = capture(graph.nodes(), keep_held=False)
+        plan = plan_of(request)
+        results = _Results(plan, dict(zip(request.wanted, plan.outputs, strict=True)), graph)
+        planned = self[low] = graph, plan, results
+        return planned
+
+    def written_meanwhile(self, tile: Tile) -> int:
+        """Return the bytes of results that are written while a tile is computed: those of the tile before it.
+
+        Where that one makes nothing it is an earlier one, which is taken to be like the tile itself.
+        """
+        before = tile.low - self._stream.rows
+        if before < 0:
+            return 0
+        is_made = self._stream.tile(self._number, before // self._stream.rows).wanted
+        _, _, results = self[before if is_made else tile.low]
+        return results.written
 
 
 def _after(stream: Stream, number: int, tile: Tile) -> Tile | None:

@@ -213,12 +213,13 @@ def _is_whole(node: Node, block: Block) -> bool:
 
 
 def _samples(stream: Stream, number: int) -> list[Tile]:
-    """Return tiles of every form in a pass: the first, one between, and the last ones."""
+    """Return tiles of every form in a pass: the first, one between, the last ones, those at seams and after them."""
     last = stream.tiles - 1
-    places = [0, min(1, last), last // 2, max(last - 1, 0), last]
+    places = [0, 1, last // 2, last - 1, last]
     for low, high in stream.cut.seams():
-        places += [low // stream.rows, min(high // stream.rows, last)]
-    tiles = [stream.tile(number, index) for index in dict.fromkeys(places)]
+        places += [low // stream.rows, high // stream.rows, high // stream.rows + 1]
+    within = [min(max(place, 0), last) for place in places]
+    tiles = [stream.tile(number, index) for index in dict.fromkeys(within)]
     return [tile for tile in tiles if tile.wanted]
 
 

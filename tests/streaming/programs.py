@@ -132,10 +132,10 @@ def _stream(seed, tensors, wanted):
     planned = plan_stream(core, lambda _: limit, kept)
     if not isinstance(planned, StreamPlan):
         return Outcome(seed, refused=str(planned).partition(" (")[0], limit=limit)
-    _measured(planned, core)  # kernels are made once
+    allocated_by(planned, core)  # kernels are made once
     core = transform(request.snapshot())
     planned = plan_stream(core, lambda _: limit, core if kept else ())
-    measured, sinks = _measured(planned, core)
+    measured, sinks = allocated_by(planned, core)
     measured += sum(sink.array.nbytes for sink in sinks) if kept else 0
     made = {node: sink.array for node, sink in zip(request.wanted, sinks, strict=True)}
     wrong = ""
@@ -152,7 +152,7 @@ def _projected(planned):
     return max(planned.peak[CPU], beside)
 
 
-def _measured(planned, core):
+def allocated_by(planned, core):
     """The most bytes that a stream takes at once, and its results."""
     sinks = {root: Assembled(root) for root in core}
     tracemalloc.start()

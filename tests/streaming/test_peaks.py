@@ -4,19 +4,15 @@ import json
 import os
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.host_pool import pool
 from tensorframe.runtime.stream_plan import StreamPlan, plan_stream
-from tensorframe.runtime.streaming import Assembled
-from tensorframe.runtime.streams import run_stream
 from tests.streaming.peaks import PROGRAMS, projected
-from tests.streaming.programs import peaks_in_memory
+from tests.streaming.programs import allocated_by, peaks_in_memory
 from tests.streaming.runs import core_of, in_memory, tensors_of
 
 ROOT = Path(__file__).parents[2]
@@ -42,20 +38,13 @@ def source(values, tmp_path_factory):
 
 def traced(make, source, room):
     """What a stream is projected to take, what is allocated while it runs, its bytes, and its tiles."""
-    most = 0
+    most, made = 0, []
     for _ in range(2):  # kernels are compiled the first time
         core = core_of(tensors_of(make(tfr.load(source))))
         planned = plan_stream(core, lambda _: room, ())
         assert isinstance(planned, StreamPlan), planned
-        sinks = {root: Assembled(root) for root in core}
-        tracemalloc.start()
-        try:
-            with pool._lock:  # memory is NumPy's then, and so traced
-                run_stream(planned, sinks)
-            _, most = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-    made = [sinks[root].array.tobytes() for root in core]
+        most, sinks = allocated_by(planned, core)
+        made = [sink.array.tobytes() for sink in sinks]
     return projected(planned), most, made, planned.stream.tiles
 
 
@@ -86,6 +75,19 @@ def test_what_is_made_of_carried_values_in_the_end_is_not_beside_tiles(source, v
     there, most, made, tiles = traced(make, source, room)
     assert tiles > 1
     assert there <= room
+    assert most - OBJECTS <= there <= 1.3 * most + OBJECTS
+    assert made == in_memory(make(tfr.asarray(values)))
+
+
+def test_where_one_result_ends_the_larger_ones_of_the_tile_before_are_written_meanwhile(
+    source, values
+):
+    def make(x):
+        x = x[:3000]
+        return tfr.asin(x), tfr.repeat(tfr.concat([x, x, x]), 2, axis=-1)
+
+    there, most, made, tiles = traced(make, source, 14 * MIB)
+    assert tiles > 1
     assert most - OBJECTS <= there <= 1.3 * most + OBJECTS
     assert made == in_memory(make(tfr.asarray(values)))
 
