@@ -11,6 +11,7 @@ from tensorframe.backends import spans
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Process, overridden
+from tensorframe.dtypes import NARROW
 from tensorframe.errors import CancelledError
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node
@@ -141,12 +142,22 @@ def _are_few(array: np.ndarray[Any, Any], storage: Storage) -> bool:
 def views_computed(inputs: Inputs) -> bool:
     """Compute those inputs that are views of computed memory, if all others are computed; return whether they are.
 
-    A broadcast is left to plans, whose kernels read each of its elements once, and so is all that somebody looks at.
+    A broadcast is left to plans, whose kernels read each of its elements once, and so is what they convert once for two
+    operands, and all that somebody looks at.
     """
     if events.listeners or config.get().checked:
         return False
     pending = [source for source in inputs if source.storage is None and source.op is not CONSTANT]
-    return all(map(_is_view_of_computed, pending)) and all(map(run_view, pending))
+    return all(
+        _is_view_of_computed(source) and not _is_turned_beside(source, inputs) for source in pending
+    ) and all(map(run_view, pending))
+
+
+def _is_turned_beside(source: Node, inputs: Inputs) -> bool:
+    """Whether an operand in half precision is the transpose of another: a product converts both."""
+    if source.op is not PERMUTE or source.dtype not in NARROW:
+        return False
+    return any(looked_at in inputs for looked_at in source.inputs)
 
 
 def _is_view_of_computed(node: Node) -> bool:

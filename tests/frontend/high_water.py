@@ -76,6 +76,7 @@ CASES = {
     "product by tiles": lambda x, **_: x @ x[:256].T,
     "transposed product by tiles": lambda x, **_: (x.T @ x[:, :200]).T + 1,
     "product in half precision": lambda h, **_: h @ h.T,
+    "product of slices in half precision": lambda h, **_: h[1:] @ h[:-1].T,
     "product of integers": lambda i, **_: i @ i.T,
     "product with an epilogue": lambda x, **_: tfr.sin(x @ x.T + 1),
     "two products": lambda x, **_: (x @ x.T) @ x,

@@ -33,6 +33,8 @@ FEW = [
     "sines of what is sorted",
     "sort descending",
     "argsort",
+    "product in half precision",
+    "product of slices in half precision",
     "product of integers",
     "product with an epilogue",
     "product by tiles",

@@ -19,6 +19,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.leaves import as_run
+from tensorframe.runtime.views import views_computed
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan, Slot, StepKind, human_bytes
 
@@ -122,7 +123,10 @@ def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
                 f"estimate: takes tensors, got {type(tensor).__name__}",
                 suggestions=("tfr.estimate(*tensors) where they are in a list",),
             )
-    request = capture(as_run([tensor.node for tensor in tensors]))
+    roots = [tensor.node for tensor in tensors]
+    if len(roots) == 1:
+        views_computed(roots[0].inputs)  # which move no byte, and are leaves of the plan that runs
+    request = capture(as_run(roots))
     if device is None:
         return _of_plan(plan_of(request))
     return estimate_on(request.wanted, device)
