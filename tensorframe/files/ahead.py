@@ -36,6 +36,8 @@ class ReadAhead:
     """
 
     def __init__(self, tiles: Iterable[Wanted]) -> None:
+        # whether the tile that was given last, after the first, had to be waited for
+        self.is_awaited = False
         self._tiles = tiles
         self._free: SimpleQueue[_Buffer | None] = SimpleQueue()
         self._full: SimpleQueue[_Buffer | BaseException | None] = SimpleQueue()
@@ -54,11 +56,14 @@ class ReadAhead:
         self._thread.join()
 
     def __iter__(self) -> Iterator[list[Array]]:
-        while (full := self._full.get()) is not None:
+        full = self._full.get()
+        while full is not None:
             if isinstance(full, BaseException):
                 raise full
             yield full.arrays
             self._free.put(full)
+            self.is_awaited = self._full.empty()
+            full = self._full.get()
 
     def _read(self) -> None:
         try:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tensorframe.backends.host_pool import pool
 from tensorframe.backends.numpy.creation import generate
+from tensorframe.backends.numpy.threads import leaving
 from tensorframe.files.ahead import ReadAhead, WriteBehind
 from tensorframe.files.sink import Sink
 from tensorframe.graph.node import Node
@@ -151,7 +152,9 @@ class Stream:
             for arrays in ahead:
                 tile, upcoming = upcoming, next(tiles, None)
                 assert tile is not None
-                made = self._compute_tile(tile, upcoming, arrays)
+                # kernels on all cores would have the reader, and with it the disk, wait
+                with leaving(1 if ahead.is_awaited else 0):
+                    made = self._compute_tile(tile, upcoming, arrays)
                 behind.write(
                     [
                         (targets[root], window_of(tile.wanted[root]), array)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.numpy.threads import share_out
+from tensorframe.backends.numpy import threads as numpy_threads
+from tensorframe.backends.numpy.threads import leaving, share_out, thread_count
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
@@ -20,6 +21,20 @@ def test_every_job_is_done_once(threads: int) -> None:
     with tfr.config.override(threads=threads):
         share_out(range(1000), done.extend)
     assert sorted(done) == list(range(1000))
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads", "left", "used"),
+    [(4, 0, 1, 3), (4, 4, 1, 3), (4, 2, 1, 2), (1, 0, 1, 1), (2, 3, 1, 1), (4, 0, 0, 4)],
+)
+def test_cores_are_left_to_others(
+    cores: int, threads: int, left: int, used: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numpy_threads, "core_count", lambda: cores)
+    with tfr.config.override(threads=threads), leaving(left):
+        assert thread_count() == used
+    with tfr.config.override(threads=threads):
+        assert thread_count() == (threads or cores)
 
 
 def test_a_failure_stops_the_others_and_is_raised() -> None:

@@ -1,6 +1,7 @@
 """Tiles are read while others are used, and written while others are made; errors come where they belong."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -78,6 +79,24 @@ def test_the_next_tile_is_read_while_one_is_used_and_no_further():
         gate.let.release(10)
         assert [tile[0][0, 0] for tile in tiles] == [1, 2, 3, 4, 5]
     assert threading.current_thread() not in gate.threads
+
+
+def test_who_has_to_wait_for_a_tile_is_told():
+    gate = Gate()
+    leaf = tfr.from_reader(gate).node
+    with ReadAhead([[(leaf, window)] for window in rows(4, 1, 4)]) as ahead:
+        tiles = iter(ahead)
+        gate.let.release(2)
+        next(tiles)
+        assert not ahead.is_awaited  # whoever begins waits for the first
+        while ahead._full.empty():
+            time.sleep(0.001)
+        next(tiles)
+        assert not ahead.is_awaited
+        threading.Timer(0.05, gate.let.release, [2]).start()
+        next(tiles)
+        assert ahead.is_awaited
+        assert len(list(tiles)) == 1
     assert not any(thread.is_alive() for thread in gate.threads)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from contextvars import copy_context
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from itertools import count
 from queue import SimpleQueue
@@ -156,8 +156,23 @@ in_forked_processes(_forget)
 
 
 def thread_count() -> int:
-    """Return how many threads work on one region or product: the option `threads`, or one per core."""
-    return config.get().threads or core_count()
+    """Return how many threads work on one region or product: the option `threads`, or one per core; see `leaving`."""
+    threads = config.get().threads or core_count()
+    left = _left.get()
+    return max(min(threads, core_count() - left), 1) if left else threads
+
+
+@contextmanager
+def leaving(cores: int) -> Iterator[None]:
+    """Have so many cores be left to other threads of ours, which would wait for one, but never the last core."""
+    before = _left.set(cores)
+    try:
+        yield
+    finally:
+        _left.reset(before)
+
+
+_left: ContextVar[int] = ContextVar("tensorframe_cores_left", default=0)
 
 
 @cache
