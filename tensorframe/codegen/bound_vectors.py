@@ -3,7 +3,8 @@
 WGSL has no pointers that could see an element here and a vector there: a kernel sees an operand in one way. So there
 are two texts of it. The one with vectors is launched where its `multiples` say that every vector begins at a multiple
 of its size; elements that it reads alone are components. Threads that write into one vector would race, so a result
-is bound as vectors only if all of it is written in runs, of which no two share a vector.
+is bound as vectors only if all of it is written in runs, of which no two share a vector. What threads read ahead for
+products may end within a vector, at the edge of a factor: they find out whether they read a whole one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tensorframe.codegen.neighbours import Run
+from tensorframe.codegen.neighbours import Run, reads_at_once
 from tensorframe.codegen.printer import indented
 from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.wide_loops import WIDEST, WideLoops
@@ -37,6 +38,8 @@ class BoundVectors(WideLoops):
         self.multiples: dict[tuple[int, int], None] = {}
         """Words of a launch, and what they have to be multiples of; none where nothing is bound as vectors."""
         self._bind(vectors=vectors)
+        if vectors:
+            self._bind_reads()
 
     @abstractmethod
     def stored(self, buffer: ir.Buffer) -> str:
@@ -56,6 +59,9 @@ class BoundVectors(WideLoops):
         """Return the element of a buffer at a position, which has this number in memory."""
         if (buffer, position) in self._elements:
             return self._elements[buffer, position]
+        return self._numbered(buffer, number)
+
+    def _numbered(self, buffer: ir.Buffer, number: str) -> str:
         name, components = allowed(buffer.name), self._components.get(buffer)
         if components is None:
             return f"{name}[{number}]"
@@ -84,6 +90,14 @@ class BoundVectors(WideLoops):
                 self._components[run.buffer] = min(most, self._components.get(run.buffer, most))
             for word, size in self._needed(loop, runs):
                 self.multiples[word, size] = None
+
+    def _bind_reads(self) -> None:
+        """Bind what threads read several elements of, and note what has to be a multiple for all to be vectors."""
+        for read, steps in reads_at_once(self.kernel).items():
+            count = len(read.variables)
+            self._components[read.source] = min(count, self._components.get(read.source, count))
+            for name in (origin(read.source.name), *[step.name for step in steps]):
+                self.multiples[self._word_of[name], count] = None
 
     def _most(self, buffer: ir.Buffer, loop: ir.Loop) -> int:
         """Return how many components the vectors may have that a loop accesses."""
@@ -114,6 +128,35 @@ class BoundVectors(WideLoops):
             for number in run.multiples:
                 if isinstance(number, ir.Argument):
                     yield self._word_of[number.name], size
+
+    def read(self, read: ir.ReadNeighbours) -> list[str]:
+        """Return the lines that read neighbouring elements: a vector, if all of one are there, else one by one."""
+        names = [self.name(variable.name) for variable in read.variables]
+        buffer, count = allowed(read.source.name), len(names)
+        first, zero = self._first(read.source, read.position), ir.literal(0, read.source.dtype)
+        alone = [
+            f"if ({number}u < valid) {{ {name} = {self._numbered(read.source, f'first + {number}u')}; }} "
+            f"else {{ {name} = {self.text(zero)}; }}"
+            for number, name in enumerate(names)
+        ]
+        if self._components.get(read.source) == count:
+            alone = [
+                f"if (valid == {count}u && first % {count}u == 0u) {{",
+                f"    let together = {buffer}[first / {count}u];",
+                *[f"    {name} = together[{number}];" for number, name in enumerate(names)],
+                "} else {",
+                *indented(alone),
+                "}",
+            ]
+        lines = [f"let first = {first};", f"let valid = {self.text(read.valid)};", *alone]
+        return ["{", *indented(lines), "}"]
+
+    def _first(self, buffer: ir.Buffer, position: ir.Expr) -> str:
+        """Return the number in memory of an element at a position from a buffer's origin."""
+        first = self.text(position)
+        return (
+            f"{allowed(origin(buffer.name))} + {first}" if buffer.role is ir.Role.INPUT else first
+        )
 
     def few(self, loop: ir.Loop, runs: Sequence[Run]) -> list[str]:
         """Return a loop of at most so many iterations as its width: all at once, or one after the other."""
@@ -153,10 +196,7 @@ class BoundVectors(WideLoops):
             buffer, components = allowed(run.buffer.name), self._components[run.buffer]
             name, place = f"{buffer}_vector{number}", f"{buffer}_place{number}"
             count = loop.width // components
-            first = self.text(run.first)
-            if run.buffer.role is ir.Role.INPUT:
-                first = f"{allowed(origin(run.buffer.name))} + {first}"
-            loads.append(f"let {place} = ({first}) / {components}u;")
+            loads.append(f"let {place} = ({self._first(run.buffer, run.first)}) / {components}u;")
             places = [f"{buffer}[{place} + {turn}u]" for turn in range(count)]
             kind = f"array<{self.bound(run.buffer)}, {count}>"
             if run.buffer.role is ir.Role.INPUT:

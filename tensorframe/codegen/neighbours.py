@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tensorframe.kernel import ir
-from tensorframe.kernel.ir.walk import expressions, in_order, own_expressions, substituted
+from tensorframe.kernel.ir.walk import (
+    copied_inputs,
+    expressions,
+    in_order,
+    own_expressions,
+    substituted,
+)
 from tensorframe.quick_tuples import NamedTuple
 
 
@@ -57,6 +63,26 @@ def wide_loops(kernel: ir.Kernel) -> dict[ir.Loop, Wide]:
 
     look(kernel.body)
     return loops
+
+
+def reads_at_once(kernel: ir.Kernel) -> dict[ir.ReadNeighbours, Sequence[ir.Argument]]:
+    """Return the statements that read several elements, and the steps that tell if all of them begin with a vector."""
+    reads: dict[ir.ReadNeighbours, Sequence[ir.Argument]] = {}
+    names: dict[ir.Expr, ir.Expr] = {}
+
+    def look(statements: Iterable[ir.Statement]) -> None:
+        for statement in statements:
+            if isinstance(statement, ir.Let):
+                names[statement.variable] = substituted(statement.value, names)
+            elif isinstance(statement, ir.ReadNeighbours):
+                factors = map(_factor, _terms(substituted(statement.position, names)))
+                reads[statement] = [each for each in factors if isinstance(each, ir.Argument)]
+            elif isinstance(statement, ir.Loop | ir.If):
+                look(statement.body)
+
+    if copied_inputs(kernel.body):  # few kernels read so, and names of many are long
+        look(kernel.body)
+    return reads
 
 
 def _wide(loop: ir.Loop, names: Mapping[ir.Expr, ir.Expr]) -> Wide | None:

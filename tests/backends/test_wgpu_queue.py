@@ -26,6 +26,7 @@ from tensorframe.kernel.ir import (
     load,
 )
 from tests.backends.webgpu import DEVICE, needs_adapter
+from tests.builds import forget_builds
 
 pytest.importorskip("wgpu")
 import wgpu
@@ -193,6 +194,17 @@ def test_operands_larger_than_a_kernel_may_see(narrow, name):
         found = PROGRAMS[name](tfr, tfr.asarray(x))
     expected = PROGRAMS[name](np, x)
     assert np.array_equal(found.numpy(), expected)
+
+
+def test_factors_larger_than_a_kernel_may_see_are_read_ahead(narrow):
+    """By windows, which begin between vectors."""
+    narrow.traits = replace(narrow.traits, double_buffer=narrow.traits.max_shared)
+    forget_builds()
+    x, y = numbers(1600 * 50).reshape(1600, 50), numbers(50 * 30).reshape(50, 30)
+    result = on_device(x) @ on_device(y)
+    assert "next_left0_0_3" in str(tfr.explain(result, source=True))
+    assert np.array_equal(result.numpy(), x @ y)
+    forget_builds()
 
 
 def test_what_needs_all_of_a_large_operand_names_the_limit(narrow):

@@ -16,6 +16,7 @@ from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.kernel import ir
 from tensorframe.kernel.nest.passes.positions import with_positions
 from tests.backends.webgpu import DEVICES, needs_adapter
+from tests.builds import forget_builds
 
 FULL = Wgsl(half=True, double=True, immediates=128)
 WITHOUT_HALF = Wgsl(half=False, double=True, immediates=128)
@@ -84,11 +85,10 @@ def queue(request: pytest.FixtureRequest) -> Iterator[Any]:
     queue.traits = before
 
 
-@needs_adapter
-def test_what_begins_between_vectors_is_taken_one_by_one(
-    queue: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    device, open_queue = queue
+@pytest.fixture
+def watched(queue: Any, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether the kernels that have been launched had vectors."""
+    _, open_queue = queue
     with_vectors: list[bool] = []
     fitting = open_queue._fitting
 
@@ -98,15 +98,21 @@ def test_what_begins_between_vectors_is_taken_one_by_one(
         return pipeline
 
     monkeypatch.setattr(open_queue, "_fitting", noted)
+    return with_vectors
+
+
+@needs_adapter
+def test_what_begins_between_vectors_is_taken_one_by_one(queue: Any, watched: list[bool]) -> None:
+    device, _ = queue
     x = np.linspace(-3, 3, 8 * 320, dtype=np.float32).reshape(8, 320)
     moved = tfr.asarray(x, device=device).compute()
     for first, expected in ((0, True), (4, True), (1, False)):
         flat = moved.reshape(-1)[first:]
         rows = moved[:, first:]
-        with_vectors.clear()
+        watched.clear()
         np.testing.assert_array_equal((flat * 3 - 1).numpy(), x.ravel()[first:] * 3 - 1)
         found = (rows - tfr.max(rows, axis=1, keepdims=True)).numpy()
-        assert with_vectors == [expected] * 2
+        assert watched == [expected] * 2
         cut = x[:, first:]
         np.testing.assert_array_equal(found, cut - cut.max(axis=1, keepdims=True))
 
@@ -120,3 +126,31 @@ def test_a_buffer_that_ends_within_a_vector_is_read_to_its_end(queue: Any) -> No
     buffer = open_queue.native.create_buffer_with_data(data=x, usage=uses)
     shared = tfr.from_native(buffer, shape=(21,), dtype="float32", device=device)
     assert (shared * 2).tolist() == (x * 2).tolist()
+
+
+@needs_adapter
+def test_products_read_ahead_by_vectors_where_factors_begin_with_them(
+    queue: Any, watched: list[bool]
+) -> None:
+    """Up to the edge of each factor; where rows or factors begin elsewhere, element by element."""
+    device, open_queue = queue
+    open_queue.traits = replace(open_queue.traits, double_buffer=open_queue.traits.max_shared)
+    forget_builds()
+    x = np.random.default_rng(0).integers(-9, 9, (70, 53)).astype(np.float32)
+    moved = tfr.asarray(x, device=device).compute()
+    aligned = tfr.asarray(x[:, :52].copy(), device=device).compute()
+    for left, right, expected in (
+        (aligned, aligned.mT, True),
+        (aligned[4:].mT, aligned[4:, 8:], True),
+        (aligned[:, 1:], aligned[:51], False),
+        (moved, moved.mT, False),
+    ):
+        result = left @ right
+        text = str(tfr.explain(result, source=True))
+        assert "together = x0[first / 4u]" in text
+        assert "x0: array<vec4<f32>>" in text
+        watched.clear()
+        found = result.numpy()
+        assert watched == [expected]
+        np.testing.assert_array_equal(found, left.numpy() @ right.numpy())
+    forget_builds()

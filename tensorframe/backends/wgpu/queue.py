@@ -128,6 +128,7 @@ class WgpuQueue(Queue):
             access=0 if adapter.software else WIDEST,
             rows=0 if adapter.software else shared,
             double_buffer=0 if adapter.software else shared,
+            neighbours=True,
             max_shared=shared,
         )
         self._dialect = replace(

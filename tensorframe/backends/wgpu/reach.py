@@ -48,6 +48,10 @@ class _Following:
                 self._values[statement.variable] = ends[0]
             elif isinstance(statement, ir.Set):
                 self._values[statement.variable] = None
+            elif isinstance(statement, ir.ReadNeighbours):
+                beyond = len(statement.variables) - 1
+                self._see(statement.source.name, ends[0] and (ends[0][0], ends[0][1] + beyond))
+                self._values.update(dict.fromkeys(statement.variables))
             elif isinstance(statement, ir.Store):
                 self._see(statement.buffer.name, ends[0])
             elif isinstance(statement, ir.Loop):
