@@ -33,8 +33,9 @@ def name_values(statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
 class _Namer:
     def __init__(self) -> None:
         self._numbers = count()
-        self._needs: dict[ir.Expr, frozenset[ir.Expr] | None] = {}
+        self._needs: dict[ir.Expr, frozenset[ir.Expr]] = {}
         self._loaded: dict[ir.Expr, frozenset[ir.Buffer]] = {}
+        self._stored: dict[ir.Expr, frozenset[ir.Buffer]] = {}
 
     def block(
         self,
@@ -77,7 +78,7 @@ class _Namer:
 
     def _drop(self, changed: ir.Variable, names: dict[ir.Expr, ir.Expr]) -> None:
         """Forget names of values that an accumulator has changed since."""
-        for value in [name for name in names if changed in (self.needs(name) or ())]:
+        for value in [name for name in names if changed in self.needs(name)]:
             del names[value]
 
     def _renamed(
@@ -90,36 +91,21 @@ class _Namer:
             return replace(made, body=self.block(made.body, scope, names))
         return made
 
-    def needs(self, value: ir.Expr) -> frozenset[ir.Expr] | None:
-        """Return the loop indices and accumulators that a value depends on; None if it may change at any store."""
+    def needs(self, value: ir.Expr) -> frozenset[ir.Expr]:
+        """Return the loop indices and accumulators that a value depends on."""
         if value not in self._needs:
             for expr in in_order((value,), self._needs):
-                self._needs[expr] = self._needs_of(expr)
+                is_own = isinstance(expr, ir.Index | ir.Variable)
+                operands = [self._needs[operand] for operand in expr.operands]
+                self._needs[expr] = frozenset((expr,) if is_own else ()).union(*operands)
         return self._needs[value]
-
-    def _needs_of(self, expr: ir.Expr) -> frozenset[ir.Expr] | None:
-        if isinstance(expr, ir.Index | ir.Variable):
-            return frozenset((expr,))
-        if isinstance(expr, ir.Load) and expr.buffer.role is not ir.Role.INPUT:
-            return None
-        together: frozenset[ir.Expr] = frozenset()
-        for operand in expr.operands:
-            needed = self._needs[operand]
-            if needed is None:
-                return None
-            together |= needed
-        return together
 
     def _staying(self, values: Iterable[ir.Expr], block: Sequence[ir.Statement]) -> set[ir.Expr]:
         """Return the values that a block's statements leave as they are: none stores to where they are loaded from."""
         if not all(isinstance(statement, ir.Set | ir.Store) for statement in block):
-            return {value for value in values if self.needs(value) is not None}
+            return {value for value in values if not self._changing(value)}
         stored = {statement.buffer for statement in block if isinstance(statement, ir.Store)}
-        return {
-            value
-            for value in values
-            if self.needs(value) is not None or stored.isdisjoint(self._buffers(value))
-        }
+        return {value for value in values if stored.isdisjoint(self._changing(value))}
 
     def _buffers(self, value: ir.Expr) -> frozenset[ir.Buffer]:
         """Return the buffers that a value is loaded from."""
@@ -129,6 +115,13 @@ class _Namer:
                 operands = [self._loaded[operand] for operand in expr.operands]
                 self._loaded[expr] = frozenset(own).union(*operands)
         return self._loaded[value]
+
+    def _changing(self, value: ir.Expr) -> frozenset[ir.Buffer]:
+        """Return the buffers that a value is loaded from, and that a store may change."""
+        if value not in self._stored:
+            loaded = self._buffers(value)
+            self._stored[value] = frozenset([x for x in loaded if x.role is not ir.Role.INPUT])
+        return self._stored[value]
 
     def _worth_naming(
         self,
@@ -185,9 +178,12 @@ class _Namer:
         scope: frozenset[ir.Expr],
         changing: set[ir.Expr],
     ) -> bool:
+        if memory := self._changing(value):
+            if not isinstance(statement, ir.Loop | ir.If):
+                return True
+            if not _leaves(statement, memory):
+                return False
         needed = self.needs(value)
-        if needed is None:
-            return not isinstance(statement, ir.Loop | ir.If)
         return needed <= scope and not needed & changing
 
     def _shared_or_deep(
@@ -209,6 +205,17 @@ class _Namer:
                 chosen.append(value)
                 depth[value] = 0
         return chosen
+
+
+def _leaves(statement: ir.Statement, memory: frozenset[ir.Buffer]) -> bool:
+    """Whether a statement leaves memory of a group as it is, and waits for nobody who may have changed it."""
+    if any(buffer.role is not ir.Role.SHARED for buffer in memory):
+        return False
+    if isinstance(statement, ir.Loop | ir.If):
+        return all(_leaves(inner, memory) for inner in statement.body)
+    if isinstance(statement, ir.Store | ir.CopyNeighbours):
+        return statement.buffer not in memory
+    return not isinstance(statement, ir.Barrier | ir.Combine)
 
 
 def _chooses(statement: ir.Statement) -> bool:
