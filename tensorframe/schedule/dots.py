@@ -52,14 +52,13 @@ def _summed(left: Term, right: Term, dtype: DType | None = None) -> Term:
     if len(right.shape) > 1:
         last = len(right.shape) - 1
         columns = right.permuted((*range(last - 1), last, last - 1))
-    *stack, width, _ = columns.shape if len(right.shape) > 1 else (1, length)
-    x = left.reshaped((*(rows or (1,)), 1, length)).cast(wide)
+    if len(left.shape) == 1 or len(right.shape) == 1:
+        # the axis of its one row, or column, is not in the result
+        return _reduced(left.cast(wide), columns.cast(wide), is_bool=result in BOOL).cast(result)
+    *stack, width, _ = columns.shape
+    x = left.reshaped((*rows, 1, length)).cast(wide)
     y = columns.reshaped((*stack, 1, width, length)).cast(wide)
-    total = _reduced(x, y, is_bool=result in BOOL).cast(result)
-    # a vector's axis of one row, or column, is not in the result
-    shape = total.shape[:-1] if len(right.shape) == 1 else total.shape
-    outer, ends = (shape[:-1], shape[-1:]) if len(right.shape) > 1 else (shape, ())
-    return total.reshaped((*(outer if rows else outer[:-1]), *ends))
+    return _reduced(x, y, is_bool=result in BOOL).cast(result)
 
 
 def _reduced(x: Term, y: Term, *, is_bool: bool) -> Term:

@@ -93,6 +93,19 @@ def test_vectors(device, dtype, left, right):
     check(device, some(left, dtype), some(right, dtype, seed=1))
 
 
+@pytest.mark.parametrize(
+    ("left", "right"), [((9, 33), (33,)), ((33,), (33, 9)), ((33,), (33,)), ((33,), (2, 33, 9))]
+)
+def test_a_product_with_a_vector_is_one_step(device, left, right):
+    """No view follows its sum, so that the next one like it is a call of the same program."""
+    x, y = some(left, "int32"), some(right, "int32", seed=1)
+    factors = [on(device, x), on(device, y)]
+    tfr.compute(*factors)
+    product = factors[0] @ factors[1]
+    assert len(tfr.explain(product).steps) == 1
+    np.testing.assert_array_equal(product.numpy(), x @ y)
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "complex64"])
 def test_few_results_of_long_rows(device, dtype):
     check(device, some((2, 5, 3001), dtype), some((3001, 6), dtype, seed=1))
