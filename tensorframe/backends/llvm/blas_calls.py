@@ -9,8 +9,8 @@ from typing import Any
 
 from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.llvm.abi import address
-from tensorframe.backends.llvm.compile import PLAIN, object_code
-from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.compile import PLAIN
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Placed
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy.blas_calls import BlasCall, Library, Matmul, all_calls, library
@@ -91,12 +91,7 @@ def _entry(call: BlasCall, functions: Library) -> bytes:
 def _compiled(dtype: DType, integer: int) -> Placed:
     target()  # which has LLVM ready
     text = _text(dtype, integer)
-    return from_object_code(
-        f"blas_calls_{dtype.name}",
-        text,
-        lambda: object_code(text),
-        lambda binary: Placed("blas_calls", binary, (_NAME,)),
-    )
+    return placed(f"blas_calls_{dtype.name}", text, (_NAME,))
 
 
 def _text(dtype: DType, integer: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from time import perf_counter_ns
@@ -15,7 +15,7 @@ from tensorframe.backends.llvm import ahead
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.engine import COMPILER
 from tensorframe.backends.llvm.key import object_key
-from tensorframe.backends.llvm.load import KernelFunction
+from tensorframe.backends.llvm.load import KernelFunction, Placed
 from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.backends.spans import Work, spanned, tell_span
 
@@ -44,18 +44,18 @@ def _made(name: str, source: str) -> KernelFunction:
     with llvm_lock:
         function = _functions.get(name)
         if function is None:
-            function = _functions[name] = from_object_code(
-                name,
-                source,
-                lambda: ahead.finished(name) or object_code(source),
-                lambda code: KernelFunction(name, code),
+            function = _functions[name] = _from_object_code(
+                name, source, partial(KernelFunction, name)
             )
         return function
 
 
-def from_object_code(
-    name: str, text: str, compiled: Callable[[], bytes], loaded: Callable[[bytes], Made]
-) -> Made:
+def placed(name: str, text: str, symbols: Sequence[str]) -> Placed:
+    """Return the functions of a module of our own, which there is once in a process."""
+    return _from_object_code(name, text, lambda code: Placed(name, code, symbols))
+
+
+def _from_object_code(name: str, text: str, loaded: Callable[[bytes], Made]) -> Made:
     """Return what is loaded from the object code of a text, which is compiled only if it is not on disk."""
     with llvm_lock:
         began = perf_counter_ns()
@@ -70,6 +70,6 @@ def from_object_code(
             raise MemoryError(f"to compile: {pool.budget.why_not(COMPILER)}")
         objects.statistics.compilations += 1
         with spanned(Work.COMPILE, name, "llvm"):
-            code = compiled()
+            code = ahead.finished(name) or object_code(text)
             objects.write(key, code)
             return loaded(code)

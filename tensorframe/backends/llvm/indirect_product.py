@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.llvm.abi import address
-from tensorframe.backends.llvm.compile import object_code
-from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS, print_dots
@@ -54,7 +53,7 @@ class Functions(NamedTuple):
 def functions(dtype: DType) -> Functions:
     """Return the functions for a dtype, float32 or float64."""
     text = print_products(target(), str(target_machine().target_data), dtype)
-    code = _placed(f"indirect_products_{dtype.name}", text, (PRODUCT, TRANSPOSE, COPY, RUN))
+    code = placed(f"indirect_products_{dtype.name}", text, (PRODUCT, TRANSPOSE, COPY, RUN))
     called = {name: code.function(name).call for name in (PRODUCT, TRANSPOSE, COPY)}
     return Functions(code, called, code.function(RUN), shape_for(target(), dtype).lanes)
 
@@ -70,14 +69,8 @@ def at_once(function: str, rows: int, arrays: tuple[Array, ...], numbers: tuple[
 def _dots(dtype: DType) -> tuple[Placed, Any]:
     """Return what keeps the function for dot products of a dtype in memory, and it; few programs need it."""
     text = print_dots(target(), str(target_machine().target_data), dtype)
-    code = _placed(f"dot_products_{dtype.name}", text, (DOTS,))
+    code = placed(f"dot_products_{dtype.name}", text, (DOTS,))
     return code, code.function(DOTS).call
-
-
-def _placed(name: str, text: str, symbols: tuple[str, ...]) -> Placed:
-    return from_object_code(
-        name, text, lambda: object_code(text), lambda binary: Placed(name, binary, symbols)
-    )
 
 
 @lru_cache(maxsize=256)

@@ -14,8 +14,8 @@ import numpy as np
 
 from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.llvm.abi import address
-from tensorframe.backends.llvm.compile import PLAIN, object_code
-from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.compile import PLAIN
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Placed
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.codegen.llvm import SELECTED
@@ -100,9 +100,7 @@ def placing_call(x: Array, rows: Array, indices: Sequence[Array], nbytes: int) -
 def _compiled(widths: tuple[int, ...]) -> Placed:
     text = _text(widths)
     name = "_".join([_NAME, *map(str, widths)])
-    return from_object_code(
-        name, text, lambda: object_code(text), lambda code: Placed(name, code, (_NAME,))
-    )
+    return placed(name, text, (_NAME,))
 
 
 def _text(widths: tuple[int, ...]) -> str:

@@ -13,8 +13,7 @@ import numpy as np
 from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
-from tensorframe.backends.llvm.compile import object_code
-from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
 from tensorframe.backends.numpy.quantized_product import Matrix
@@ -78,12 +77,7 @@ def _compiled(scale: DType, bits: int, group: int, zeros: bool) -> Functions:
     layout = str(target_machine().target_data)
     text = print_quantized(target(), layout, scale, bits, group, zeros=zeros)
     symbols = (QUANTIZED, PREPARE)
-    code = from_object_code(
-        f"quantized_dots_{scale.name}_{bits}_{group}_{int(zeros)}",
-        text,
-        lambda: object_code(text),
-        lambda binary: Placed("quantized_dots", binary, symbols),
-    )
+    code = placed(f"quantized_dots_{scale.name}_{bits}_{group}_{int(zeros)}", text, symbols)
     return Functions(code, *[PROTOTYPE(code.addresses[symbol]) for symbol in symbols])
 
 

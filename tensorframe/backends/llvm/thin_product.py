@@ -8,8 +8,7 @@ from typing import Any
 
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
-from tensorframe.backends.llvm.compile import object_code
-from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
 from tensorframe.codegen.llvm.thin_products import (
@@ -62,12 +61,7 @@ def _made(matrix: DType, total: DType) -> Functions:
 def _compiled(matrix: DType, total: DType) -> Functions:
     text = print_thin(target(), str(target_machine().target_data), matrix, total)
     symbols = (DOTS,) if matrix == total else (DOTS, COLUMNS, WIDEN)
-    code = from_object_code(
-        f"thin_products_{matrix.name}_{total.name}",
-        text,
-        lambda: object_code(text),
-        lambda binary: Placed("thin_products", binary, symbols),
-    )
+    code = placed(f"thin_products_{matrix.name}_{total.name}", text, symbols)
     return Functions(code, *[PROTOTYPE(code.addresses[symbol]) for symbol in symbols])
 
 

@@ -19,8 +19,7 @@ import numpy as np
 
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import data_offset
-from tensorframe.backends.llvm.compile import object_code
-from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Placed
 from tensorframe.backends.llvm.target import target
 from tensorframe.codegen.llvm import print_kernel
@@ -63,9 +62,7 @@ def _made(op: Op, attrs: tuple[Any, ...], operands: tuple[DType, ...], result: D
     text = printed.source + _loop(printed.name, [dtype.itemsize for dtype in dtypes], read)
     name = "u_" + sha256(text.encode()).hexdigest()[:16]
     text = text.replace("@LOOP(", f"@{name}(")
-    code = from_object_code(
-        name, text, lambda: object_code(text), lambda library: Placed(name, library, [name])
-    )
+    code = placed(name, text, [name])
     fixed = ctypes.create_string_buffer(struct.pack(f"={len(launch.numbers)}Q", *launch.numbers))
     return _registered(op.name, code, code.addresses[name], fixed, dtypes)
 

@@ -22,9 +22,7 @@ from tensorframe import config
 from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.llvm import native
 from tensorframe.backends.llvm.abi import address
-from tensorframe.backends.llvm.compile import object_code
-from tensorframe.backends.llvm.functions import from_object_code
-from tensorframe.backends.llvm.load import Placed
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.forks import in_forked_processes, new_lock
@@ -180,12 +178,7 @@ class _Pool:
 
     def __init__(self) -> None:
         text = native.text()
-        code: Placed = from_object_code(
-            "workers",
-            text,
-            lambda: object_code(text),
-            lambda placed_code: Placed("workers", placed_code, native.SYMBOLS),
-        )
+        code = placed("workers", text, native.SYMBOLS)
         addresses = code.addresses
         self._code = code
         self._run_alone, self._run_shared = (

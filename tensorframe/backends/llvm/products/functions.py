@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from tensorframe.backends.llvm.compile import object_code
-from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy import blas
@@ -57,9 +56,7 @@ def functions(dtype: DType) -> Functions:
     """Return the functions for a dtype, float32 or float64."""
     text = print_packed(target(), str(target_machine().target_data), dtype)
     name, symbols = f"packed_products_{dtype.name}", (PACK_ROWS, PACK_COLUMNS, MULTIPLY, CHAIN)
-    code = from_object_code(
-        name, text, lambda: object_code(text), lambda binary: Placed(name, binary, symbols)
-    )
+    code = placed(name, text, symbols)
     rows, columns, multiply, chain = map(code.function, symbols)
     shape = shape_for(target(), dtype)
     return Functions(code, rows, columns, multiply, chain, shape.lanes, panel_width(shape))
