@@ -7,7 +7,7 @@ nobody needs, nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from mmap import mmap
 from typing import Any
@@ -20,13 +20,17 @@ from tensorframe.graph.shape import Shape, strides_of
 
 Array = Any
 
+# called when all programs of a plan have begun their kernels, before its first step
+afterwards: list[Callable[[], None]] = []
+
 
 class StandIns:
     """Arrays of which only shape, dtype and strides matter: all in the same memory, which no page is needed for."""
 
-    def __init__(self, nbytes: int) -> None:
-        """Make room for arrays of at most so many bytes."""
+    def __init__(self, nbytes: int, *, often: bool = False) -> None:
+        """Make room for arrays of at most so many bytes; `often` says that the plan is to run many times."""
         self._memory = mmap(-1, max(nbytes, 1))
+        self.often = often
 
     def new(self, shape: Shape, dtype: DType, layout: Sequence[int] | None = None) -> Array:
         """Return an array whose axes are in this order in memory; None is C order."""

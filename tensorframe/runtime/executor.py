@@ -126,7 +126,8 @@ def _observed(
             runner.is_new = False
             from tensorframe.runtime.foresight import foresee_all  # loaded by the first plan
 
-            foresee_all([program for _, program, *_ in runner.actions], plan, slots)
+            programs = [program for _, program, *_ in runner.actions]
+            foresee_all(programs, plan, slots, often=runner.often)
         if runner.chunked:
             from tensorframe.runtime.settling import perform_and_settle
 

@@ -66,7 +66,8 @@ class Runner:
     `rest` are the values of the slots behind the leaves before the first step: literals, and None. `waits`
     says that a step may be over before its device has done the work, `long` that all of it may take a while.
     `observers` are those of every run: of the first, when kernels may be compiled, others than of the rest. `alone` is
-    the program of a plan that is one call of it with the leaves, once that has run; `is_new` before the first run.
+    the program of a plan that is one call of it with the leaves, once that has run; `is_new` before the first run,
+    and `often` if it is a recorded function's.
     `needs` are the bytes that it takes of each memory, if these are enough to be looked at: see runtime/fitting.py.
     `looks_up` says that devices are to be asked for indices out of bounds when all steps have run: see `checking.py`.
     `chunked` are devices whose results are settled at the end: see `settling.py`. `seconds` are what a run took on
@@ -81,6 +82,7 @@ class Runner:
     observers: tuple[Observer, ...]
     alone: Program | None = None
     is_new: bool = True
+    often: bool = False
     looks_up: bool = False
     needs: tuple[Need, ...] = ()
     chunked: tuple[Device, ...] = ()

@@ -66,6 +66,7 @@ class Replay:
         if written:
             self.plan = with_donations(self.plan, _slots_of(request.leaves, self._donated))
         self._runner = runner_of(self.plan, request)
+        self._runner.often = True
         self._checked = config.get().checked
         self._slots: list[Any] = [None] * len(request.leaves)
         # slot, and where its value is among the arguments; numbers with their dtype

@@ -19,6 +19,7 @@ pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 from tensorframe.backends.llvm import ahead, functions, lowering, unlocked
 from tensorframe.backends.llvm import compile as compiling
 from tensorframe.kernel.ir import Store, load
+from tensorframe.runtime import foresight
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, listen
 from tests.backends.kernels import I
@@ -133,9 +134,62 @@ def test_one_thread_compiles_by_itself(two_threads, place, noted):  # noqa: F811
     begun, asked, threads = noted
     with tfr.config.override(threads=1):
         layers(tfr.asarray(array(60, 70), device="llvm")).numpy()
-    assert asked
-    assert not begun
+    assert begun
+    assert set(begun) <= set(asked)
     assert not [name for name in threads if "compiler" in name]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_nothing_waits_to_be_compiled_when_the_steps_run(two_threads, place, threads):  # noqa: F811
+    begun, waiting = [], []
+
+    def note(event):
+        if event.moment is Moment.STEP_STARTED:
+            jobs = list(ahead._jobs.values())
+            begun.append(len(jobs))
+            waiting.extend(job for job in jobs if job.code is None and not job.claim.locked())
+
+    with tfr.config.override(threads=threads), listen(note):
+        layers(tfr.asarray(array(60, 70), device="llvm")).numpy()
+    assert begun[0] > 3
+    assert not waiting
+
+
+def test_steps_of_equal_regions_are_one_kernel_to_foresight(two_threads, place, noted):  # noqa: F811
+    """A network of many layers has more steps than kernels that are remembered, and few kernels."""
+    begun, asked, _ = noted
+    x = tfr.asarray(array(60, 70), device="llvm")
+    for number in range(foresight._MOST + 1):
+        x = tfr.cumulative_sum(x * 0.5, axis=number % 2)
+    x.numpy()
+    kernels = {name for name in asked if name.startswith("k_")}
+    assert kernels
+    assert kernels <= set(begun)
+
+
+def test_a_recorded_function_has_its_kernels_from_the_first_call_on(two_threads, place):  # noqa: F811
+    """What is made of a product runs by NumPy at first, and by a kernel from the fourth call on."""
+    weight, bias = tfr.asarray(array(128, 128)), tfr.asarray(array(128))
+    step = tfr.jit(lambda x: (x @ weight + bias, tfr.exp(x)))
+    x = tfr.asarray(array(768, 128))
+    counts = []
+    for _ in range(5):
+        step(x)
+        counts.append(len(functions._functions))
+    assert counts[0] == counts[-1] > 0
+
+
+def test_the_gradient_of_attention_is_foreseen(two_threads, place, noted):  # noqa: F811
+    begun, asked, _ = noted
+
+    def loss(q, k, v):
+        return tfr.sum(tfr.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True) ** 2)
+
+    operands = [tfr.asarray(array(12, 4, 64, 32), device="llvm") for _ in range(3)]
+    tfr.jit(tfr.grad(loss, argnums=(0, 1, 2)))(*operands)
+    kernels = {name for name in asked if name.startswith("k_")}
+    assert len(kernels) > 2
+    assert kernels <= set(begun)
 
 
 def test_a_second_process_begins_nothing(two_threads, place, noted, monkeypatch):  # noqa: F811

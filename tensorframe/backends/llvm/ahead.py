@@ -1,4 +1,7 @@
-"""Kernels compiled ahead: other threads compile those of later steps while the caller prints more of them, or runs.
+"""Kernels compiled ahead: all that a plan needs, before its first step.
+
+Other threads compile while the caller prints more. Then it compiles as well, until nothing waits, and LLVM's pages go
+back before the steps need memory themselves.
 
 A job is a kernel's text. Whoever takes it first compiles it: one of the threads here, or the caller that comes to need
 it, which takes up other jobs while it waits for one that is under way. Only object code is made here. To load it, to
@@ -16,8 +19,15 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from tensorframe.backends.interruptible import work_left
+from tensorframe.backends import foreseeing
+from tensorframe.backends.interruptible import (
+    is_interrupted_here,
+    run_interruptibly,
+    work_left,
+)
+from tensorframe.backends.llvm import resident
 from tensorframe.backends.llvm.compile import Compiler, object_code
+from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.backends.llvm.unlocked import unlocked
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.backends.spans import Work, spanned
@@ -34,6 +44,8 @@ if TYPE_CHECKING:
 
 # Kernels of one plan that may wait to be needed; beyond, those foreseen first are forgotten.
 _MOST = 256
+# Kernels after which LLVM's pages go back: to print them takes 100 ms at least, that and what follows of it 6.
+_MANY = 8
 
 
 class _Job:
@@ -59,6 +71,7 @@ class Statistics:
 
 statistics = Statistics()
 _jobs: dict[str, _Job] = {}
+_expected: set[str] = set()  # names of kernels since LLVM's pages went back
 # Held by each thread here as long as it is inside LLVM: no process is forked meanwhile.
 _guards: list[RLock] = []
 
@@ -79,9 +92,9 @@ def helpers() -> int:
 
 def begin(name: str, text: str) -> None:
     """Have a kernel compiled by whichever thread comes to it first."""
-    wanted = helpers()
-    if wanted < 1 or _State.is_closed:
+    if _State.is_closed:
         return
+    expect(name)
     job = _Job(name, text)
     if _jobs.setdefault(name, job) is not job:
         return
@@ -89,9 +102,44 @@ def begin(name: str, text: str) -> None:
     while len(_jobs) > _MOST:
         with suppress(KeyError, StopIteration, RuntimeError):  # other threads come and go
             del _jobs[next(iter(_jobs))]
-    _State.queue.put(job)
+    wanted = helpers()
+    if wanted:
+        _State.queue.put(job)
     if _State.threads < wanted:
         _hire(wanted)
+
+
+def expect(name: str) -> None:
+    """Count a kernel that the next plan needs, on disk or not."""
+    _expected.add(name)
+
+
+def is_begun(name: str) -> bool:
+    """Whether a kernel of this name is being compiled, or waits for it."""
+    return name in _jobs
+
+
+def work_off() -> None:
+    """Compile what waits, beside the threads that do: LLVM's pages go back before the steps need theirs."""
+    if any(job.code is None for job in list(_jobs.values())):
+        run_interruptibly(_work_off) if is_interrupted_here() else _work_off()
+    _rest()
+
+
+foreseeing.afterwards.append(work_off)
+
+
+def _work_off() -> None:
+    with llvm_lock:
+        for job in list(_jobs.values()):
+            _take(job)
+
+
+def _rest() -> None:
+    """Give LLVM's pages back where many kernels were made, or are on disk, and nothing is left to compile."""
+    if len(_expected) >= _MANY and all(job.code is not None for job in list(_jobs.values())):
+        _expected.clear()
+        resident.release()
 
 
 def finished(name: str) -> bytes | None:
@@ -113,14 +161,20 @@ def _help() -> bool:
     """Compile a job that waits; return whether there was one."""
     with suppress(Empty):
         while True:
-            job = _State.queue.get_nowait()
-            if job.claim.acquire(blocking=False):
-                try:
-                    _compile(job, object_code)
-                finally:
-                    job.claim.release()
+            if _take(_State.queue.get_nowait()):
                 return True
     return False
+
+
+def _take(job: _Job) -> bool:
+    """Compile a job in the caller's thread; False if another one is at it."""
+    if not job.claim.acquire(blocking=False):
+        return False
+    try:
+        _compile(job, object_code)
+    finally:
+        job.claim.release()
+    return True
 
 
 def _compile(job: _Job, *ways: Callable[[str], bytes | None]) -> None:
@@ -160,6 +214,7 @@ def _work(queue: SimpleQueue[_Job], guard: RLock) -> None:
                     _compile(job, compiler.quick_object_code, compiler.object_code)
             finally:
                 job.claim.release()
+            _rest()
         del job
 
 

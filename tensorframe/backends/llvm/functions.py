@@ -22,6 +22,7 @@ from tensorframe.backends.spans import Work, spanned, tell_span
 Made = TypeVar("Made")
 
 _functions: dict[str, KernelFunction] = {}
+_placed: set[str] = set()  # modules of our own that are in memory
 
 
 def kernel_function(name: str, source: str) -> KernelFunction:
@@ -35,8 +36,12 @@ def kernel_function(name: str, source: str) -> KernelFunction:
 
 
 def begin(name: str, source: str) -> None:
-    """Have a kernel compiled ahead unless it is there: whoever needs it waits less."""
-    if name not in _functions and not objects.is_there(object_key(name, source)):
+    """Have a kernel, or a module, compiled ahead unless it is there: whoever needs it waits less."""
+    if name in _functions or name in _placed or ahead.is_begun(name):
+        return
+    if objects.is_there(object_key(name, source)):
+        ahead.expect(name)
+    else:
         ahead.begin(name, source)
 
 
@@ -52,7 +57,9 @@ def _made(name: str, source: str) -> KernelFunction:
 
 def placed(name: str, text: str, symbols: Sequence[str]) -> Placed:
     """Return the functions of a module of our own, which there is once in a process."""
-    return _from_object_code(name, text, lambda code: Placed(name, code, symbols))
+    module = _from_object_code(name, text, lambda code: Placed(name, code, symbols))
+    _placed.add(name)
+    return module
 
 
 def _from_object_code(name: str, text: str, loaded: Callable[[bytes], Made]) -> Made:

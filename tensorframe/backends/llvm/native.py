@@ -7,6 +7,8 @@ finished. A thread that is late finds nothing left, or a chunk of the next job, 
 
 from __future__ import annotations
 
+from functools import cache
+
 from tensorframe.backends.llvm.compile import PLAIN
 from tensorframe.backends.llvm.target import processor
 from tensorframe.codegen.llvm import SELECTED
@@ -316,6 +318,7 @@ done:
 """
 
 
+@cache
 def text() -> str:
     """Return the native side for this machine."""
     triple = processor().triple

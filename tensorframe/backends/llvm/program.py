@@ -14,6 +14,7 @@ from tensorframe.backends.llvm.functions import begin
 from tensorframe.backends.llvm.launcher import Run, launcher
 from tensorframe.backends.llvm.lowering import kernels_of, loops_of, print_kernel
 from tensorframe.backends.llvm.target import target
+from tensorframe.backends.llvm.workers import begin_workers
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen import python
 from tensorframe.dtypes import COMPLEX
@@ -66,6 +67,8 @@ class KernelProgram:
         for launch in built.launches:
             text = print_kernel(launch.kernel, target())
             begin(text.name, text.source)
+            if launch.total > launch.grain:
+                begin_workers()
         region = self._original
         return [
             stand_ins.new(region.shape_of(value), region.dtype_of(value), layout)

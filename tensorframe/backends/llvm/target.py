@@ -8,6 +8,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from tensorframe.backends.llvm.abi import data_offset
+from tensorframe.backends.llvm.resident import release_tables
 from tensorframe.codegen.llvm import Target
 from tensorframe.forks import held_while_forking, new_reentrant_lock
 from tensorframe.quick_tuples import NamedTuple
@@ -52,6 +53,7 @@ def target() -> Target:
 def target_machine() -> Any:
     """Return LLVM's code generator for this machine; it is not thread-safe."""
     with llvm_lock:
+        release_tables()
         return new_target_machine()
 
 

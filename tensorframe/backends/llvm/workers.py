@@ -12,6 +12,7 @@ import atexit
 import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from threading import Thread
 from time import perf_counter_ns
 from typing import Any, Protocol
@@ -22,11 +23,12 @@ from tensorframe import config
 from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.llvm import native
 from tensorframe.backends.llvm.abi import address
-from tensorframe.backends.llvm.functions import placed
+from tensorframe.backends.llvm.functions import begin, placed
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.forks import in_forked_processes, new_lock
 
+_NAME = "workers"  # of the module of compiled functions
 _MOST_THREADS = 255  # there are 8 bits for the number of threads
 _MOST_CHUNKS = 2**32 - 1
 _ALERT = 50  # microseconds for which who waits keeps its core to itself
@@ -177,8 +179,7 @@ class _Pool:
     """The workers of this process, and the memory through which they hear of jobs."""
 
     def __init__(self) -> None:
-        text = native.text()
-        code = placed("workers", text, native.SYMBOLS)
+        code = placed(_NAME, native.text(), native.SYMBOLS)
         addresses = code.addresses
         self._code = code
         self._run_alone, self._run_shared = (
@@ -272,6 +273,12 @@ def _each_microsecond(repeat: Callable[[int], None]) -> float:
         best = min(best, now - begin)
         if now > end:
             return 1000 * times / max(best, 1)
+
+
+@cache
+def begin_workers() -> None:
+    """Have the functions of workers compiled ahead."""
+    begin(_NAME, native.text())
 
 
 class _State:

@@ -341,6 +341,8 @@ class ProductProgram:
         product = self._product(operands)
         if product is None:
             return None
+        if isinstance(product, Native):
+            product.begin()
         if epilogue is None:
             return [stand_ins.new(self._shape, product.dtype, self._layout)]
         index = product.blocks[0] if _in_blocks(product) else None
@@ -348,7 +350,7 @@ class ProductProgram:
         shape = whole if index is None else _extents(index)
         given = self._operands(stand_ins.new(shape, product.dtype), index, operands)
         program = self._program(given[0].shape)
-        if isinstance(product, Native) and self._is_worth_kernels(1):
+        if isinstance(product, Native) and (stand_ins.often or self._is_worth_kernels(1)):
             settled(program, now=True)
         outputs = foresee(program, given, stand_ins)
         if index is None:

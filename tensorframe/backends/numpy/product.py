@@ -84,6 +84,10 @@ class Native(Products, ABC):
         """The shapes of blocks."""
 
     @abstractmethod
+    def begin(self) -> None:
+        """Have the functions that make it compiled ahead."""
+
+    @abstractmethod
     def prepared(self, call: Call, inputs: Sequence[Array], other: Program) -> Program | None:
         """Return what runs a step for inputs of these strides, if that can be; `other` runs it for others."""
 

@@ -6,7 +6,8 @@ of further products, and those that add up over all rows do so block after block
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from math import prod
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
+from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.chain import ChainProgram, Compile, MakeTiles, Weights, links_of
 from tensorframe.backends.numpy.epilogue_region import with_positions
@@ -36,6 +38,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
+Run = Callable[[Program, Sequence[Array]], Array]
 
 # Elements of what is made of rows that stay in the cache as a whole: without blocks, tiles make products of them.
 _IN_CACHE = 1 << 18
@@ -195,7 +198,7 @@ class SweepProgram:
         with np.errstate(all="ignore"):
             blocks = self._blocks(values)
             if len(blocks) < 2:
-                made = self._whole(values)
+                made = self._whole(values, _first_of)
             else:
                 made = _Sweep(self._makers, self._takers, values, self._rows, blocks).run()
         return [made[output] for output in self._region.outputs]
@@ -212,18 +215,39 @@ class SweepProgram:
         inner = values[self._makers[0].factors[0]].shape[-1]
         return row_blocks(tuple(batch), rows, inner, columns, kept=len(self._makers))
 
-    def _whole(self, values: dict[int, Array]) -> dict[int, Array]:
+    def foresee(self, operands: Sequence[Array], stand_ins: StandIns) -> Sequence[Array] | None:
+        """Have the kernels made of products that are made one after the other."""
+        values = dict(enumerate((*operands, *self._positions)))
+        if len(self._blocks(values)) > 1:
+            return None
+        made = self._whole(values, partial(_foreseen, stand_ins))
+        return [made[output] for output in self._region.outputs]
+
+    def _whole(self, values: dict[int, Array], run: Run) -> dict[int, Array]:
         """Make one product after the other."""
         for maker in self._makers:
             read = (*maker.factors, *maker.others)
-            (values[maker.result],) = maker.whole([values[value] for value in read], (None,))
+            values[maker.result] = run(maker.whole, [values[value] for value in read])
         for taker in self._takers:
             own, other = values[taker.result], values[taker.other]
             if taker.adds_up and taker.is_left:
                 own = own.mT
             factors = (own, other) if taker.is_left else (other, own)
-            (values[taker.output],) = taker.whole(factors, (None,))
+            values[taker.output] = run(taker.whole, factors)
         return values
+
+
+def _first_of(program: Program, operands: Sequence[Array]) -> Array:
+    """Return the output of a program that has one."""
+    return program(operands, (None,))[0]
+
+
+def _foreseen(stand_ins: StandIns, program: Program, operands: Sequence[Array]) -> Array:
+    """Return what stands in for it; LookupError if that cannot be told."""
+    outputs = foresee(program, operands, stand_ins)
+    if outputs is None:
+        raise LookupError
+    return outputs[0]
 
 
 class _Sweep:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+from tensorframe.backends.llvm.functions import begin as compiled_ahead
 from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.target import target, target_machine
@@ -51,12 +52,23 @@ class Functions(NamedTuple):
     wide: int
 
 
+@cache
+def begin(dtype: DType) -> None:
+    """Have the functions for a dtype compiled ahead."""
+    compiled_ahead(*_module(dtype))
+
+
+def _module(dtype: DType) -> tuple[str, str]:
+    """Return the name and the text of the functions for a dtype."""
+    text = print_packed(target(), str(target_machine().target_data), dtype)
+    return f"packed_products_{dtype.name}", text
+
+
 @lru_cache
 def functions(dtype: DType) -> Functions:
     """Return the functions for a dtype, float32 or float64."""
-    text = print_packed(target(), str(target_machine().target_data), dtype)
-    name, symbols = f"packed_products_{dtype.name}", (PACK_ROWS, PACK_COLUMNS, MULTIPLY, CHAIN)
-    code = placed(name, text, symbols)
+    symbols = PACK_ROWS, PACK_COLUMNS, MULTIPLY, CHAIN
+    code = placed(*_module(dtype), symbols)
     rows, columns, multiply, chain = map(code.function, symbols)
     shape = shape_for(target(), dtype)
     return Functions(code, rows, columns, multiply, chain, shape.lanes, panel_width(shape))

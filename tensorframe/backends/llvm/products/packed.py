@@ -14,7 +14,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
-from tensorframe.backends.llvm.products.functions import functions, packs, varying_slots
+from tensorframe.backends.llvm.products.functions import begin, functions, packs, varying_slots
 from tensorframe.backends.llvm.products.launcher import launcher
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, Panels, layout_of
 from tensorframe.backends.llvm.products.scratch import borrow, give_back
@@ -80,6 +80,10 @@ class PackedProduct(Native):
     def kinds(self) -> list[Shape]:
         """The shapes of blocks."""
         return self.layout.kinds
+
+    def begin(self) -> None:
+        """Have the functions that make it compiled ahead."""
+        begin(self.dtype)
 
     def prepared(self, call: Call, inputs: Sequence[Array], other: Program) -> Program | None:
         """Return what runs a step for inputs of these strides; `other` runs it for others."""
