@@ -32,6 +32,8 @@ _FEW, _LEAST = 4, 1 << 21
 _ENOUGH, _PLENTY = 16, 1 << 25
 # A multiplication that needs an element of its own waits for memory as long as it takes to do so many others.
 _WAIT = 16
+# Rows from which packing a matrix is worth it: for fewer, reading it is what takes time.
+THIN = 8
 # What makes cutting the inner axis worth the additions: elements of the result at most, and of the axis at least.
 _SMALL_RESULT, _LONG = HOST.second // 16, HOST.row
 
@@ -62,10 +64,10 @@ def row_blocks(batch: Shape, rows: int, inner: int, columns: int, *, kept: int =
     """Return indices that cover the product of (*batch, rows, inner) and (*batch, inner, columns), in whole rows.
 
     Blocks stay in the cache while something is made of them that is multiplied on, `kept` of them at a time. A small
-    product is one block.
+    product is one block, and so is one of few rows with each matrix, which is less than the matrices that are read.
     """
     height = rows * prod(batch)
-    if height * columns * inner < _WORTH_SHARING:
+    if height * columns * inner < _WORTH_SHARING or rows < THIN <= inner:
         return [tuple([slice(0, size) for size in (*batch, rows, columns)])]
     tall = max(_CHAINED // (columns * kept), _FEWEST_CHAINED)
     if rows > _FEWEST_CHAINED:

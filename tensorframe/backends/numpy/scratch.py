@@ -262,7 +262,8 @@ def _of_chain(region: Region, *, compiled: bool) -> int:
     largest = max(prod(extents(index)) for index in parts) * first.dtype.itemsize
     made = len([op for op in region.ops if op.op.kind is Kind.CONTRACT])
     result = largest // max(columns, 1) * region.ops[-1].shape[-1] if region.ops[-1].shape else 0
-    each = largest + result if compiled and made == 2 else _beside(largest)
+    in_place = compiled and made == 2 and len(parts) > 1
+    each = largest + result if in_place else _beside(largest)
     blas = min(thread_count(), len(parts)) * each * max(made - 1, 1)
     return max(blas, _of_tiled_chain(region) if compiled and made == 2 else 0)
 

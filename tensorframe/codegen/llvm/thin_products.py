@@ -9,7 +9,7 @@ its row and its vector alone, not on how many there are. `widen` converts a bloc
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from tensorframe.codegen.llvm.builder import Builder
@@ -63,10 +63,14 @@ def print_thin(target: Target, layout: str, matrix: DType, total: DType) -> str:
 
     Of one dtype, float32 or float64, there are only `dots`.
     """
-    functions: list[_Function] = [_Dots(target, matrix, total)]
+    functions: list[Function] = [Dots(target, matrix, total)]
     if matrix != total:
         functions += [_Columns(target, matrix, total), _Widen(target, matrix, total)]
-    texts = [function.text() for function in functions]
+    return linked(target, layout, [function.text() for function in functions])
+
+
+def linked(target: Target, layout: str, texts: Sequence[str]) -> str:
+    """Return the module of functions, each with what it declares."""
     declared = dict.fromkeys(
         line for text in texts for line in text.splitlines() if line.startswith("declare")
     )
@@ -78,7 +82,7 @@ def print_thin(target: Target, layout: str, matrix: DType, total: DType) -> str:
     return "\n".join([head, *declared, *bodies]) + "\n"
 
 
-class _Function(ABC):
+class Function(ABC):
     """One function of the module."""
 
     name = ""
@@ -149,15 +153,16 @@ class _Function(ABC):
 def tiles(b: Builder, start: str, stop: str, size: int, body: Tile) -> None:
     """Write a loop over tiles of a size, and one over what is left, of one each."""
     for step in dict.fromkeys((size, 1)):
-        start, _ = counted(b, start, stop, step, (), partial(_one_tile, body, step))
+        start, _ = counted(b, start, stop, step, (), partial(one_tile, body, step))
 
 
-def _one_tile(body: Tile, size: int, start: str, _carried: list[str]) -> list[str]:
+def one_tile(body: Tile, size: int, start: str, _carried: list[str]) -> list[str]:
+    """Write what is done to a tile in a loop over those of its size."""
     body(start, size)
     return []
 
 
-class _Dots(_Function):
+class Dots(Function):
     name, slots = DOTS, DOTS_SLOTS
 
     def write(self) -> None:
@@ -172,7 +177,11 @@ class _Dots(_Function):
 
             tiles(b, "0", self.given["count"], self.vectors, some_vectors)
 
-        in_streams(b, "%start", "%stop", STREAMS, some_rows)
+        self.together(some_rows)
+
+    def together(self, body: Callable[[list[str]], None]) -> None:
+        """Write the loops over rows, of which `body` is given some at once, or one alone."""
+        in_streams(self.b, "%start", "%stop", STREAMS, body)
 
     def _tile(self, rows: list[str], start: str, vectors: int, whole: str, mask: str) -> None:
         """Write some rows' elements of the results of some vectors."""
@@ -201,10 +210,13 @@ class _Dots(_Function):
         result = moved(b, given["result"], given["result_step"], start)
         for other in range(vectors):
             line = moved(b, result, given["result_step"], other) if other else result
-            for number, row in enumerate(rows):
-                total = self._added_up(sums[number * vectors + other])
-                place = element(b, line, kind, row)
-                b.do(f"store {kind} {total}, ptr {place}, align {self.total.itemsize}")
+            self.write_totals(sums[other::vectors], [element(b, line, kind, row) for row in rows])
+
+    def write_totals(self, sums: list[str], places: list[str]) -> None:
+        """Write what is added up in the register of each row."""
+        kind = VALUE[self.total]
+        for total, place in zip(map(self._added_up, sums), places, strict=True):
+            self.b.do(f"store {kind} {total}, ptr {place}, align {self.total.itemsize}")
 
     def _added_up(self, sums: str) -> str:
         b, kind = self.b, VALUE[self.total]
@@ -216,11 +228,11 @@ class _Dots(_Function):
         return b.value(f"call {kind} {name}({self.kind} {sums})")
 
 
-class _Columns(_Function):
+class _Columns(Function):
     name, slots = COLUMNS, COLUMNS_SLOTS
 
     def write(self) -> None:
-        """Columns `start` to `stop` of the result; the first begins a register, the last one is filled up."""
+        """_Columns `start` to `stop` of the result; the first begins a register, the last one is filled up."""
         b, lanes = self.b, self.lanes
         width = b.value("sub i64 %stop, %start")
         end = b.value(f"add i64 %start, {b.value(f'and i64 {width}, {-lanes}')}")
@@ -287,7 +299,7 @@ class _Columns(_Function):
         if_below(b, end, "%stop", (), lambda: block(end, mask))
 
 
-class _Widen(_Function):
+class _Widen(Function):
     name, slots = WIDEN, WIDEN_SLOTS
 
     def write(self) -> None:

@@ -18,6 +18,7 @@ from tensorframe.backends.llvm.products.functions import begin, functions, packs
 from tensorframe.backends.llvm.products.launcher import launcher
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, Panels, layout_of
 from tensorframe.backends.llvm.products.scratch import borrow, give_back
+from tensorframe.backends.llvm.stacked_product import StackedProduct, takes_stack
 from tensorframe.backends.llvm.vector_product import VectorProduct, rows_of
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
@@ -41,7 +42,7 @@ _BYTES = np.dtype(np.uint8)
 
 
 def packed_or_blas(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
-    """Return a product by tiles, or of one vector, where these are faster than BLAS, which makes the others."""
+    """Return a product by tiles, or of few rows, where these are faster than BLAS, which makes the others."""
     batch = x.shape[:-2]
     if batch != y.shape[:-2]:
         batch = np.broadcast_shapes(batch, y.shape[:-2])
@@ -51,6 +52,8 @@ def packed_or_blas(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
     factors = rows_of(x, y, shape)
     if factors is not None:
         return VectorProduct(shape, *factors)
+    if takes_stack(x, y, shape):
+        return StackedProduct(shape, x, y)
     return Product(x, y, whole_rows=whole_rows)
 
 
