@@ -15,8 +15,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
-from tensorframe.backends.llvm.compile import object_code
-from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
 from tensorframe.backends.llvm.workers import run_ranges
@@ -61,12 +60,7 @@ def _compile(dtype: DType) -> None:
         if dtype in _known:
             return
         text = print_stacked(target(), str(target_machine().target_data), dtype)
-        code = from_object_code(
-            f"stacked_products_{dtype.name}",
-            text,
-            lambda: object_code(text),
-            lambda binary: Placed("stacked_products", binary, (ALONG, ACROSS)),
-        )
+        code = placed(f"stacked_products_{dtype.name}", text, (ALONG, ACROSS))
         places = code.addresses
         _known[dtype] = (
             code,
