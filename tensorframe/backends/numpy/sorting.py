@@ -15,6 +15,8 @@ Array = Any
 
 # elements of a line from which it takes less time to sort values than positions
 _LONG = 512
+# one element of so many may have to be sorted again
+_FEW = 16
 # elements per place asked for up to which a line is sorted in less time than its places are selected
 _SHORT = 10
 # elements from which it takes less time to find maxima and exchange them than to select them
@@ -57,6 +59,10 @@ def _stable_order(keys: Array) -> Array:
     """
     if keys.dtype.itemsize < 4 and keys.dtype.kind != "f":
         return np.argsort(keys, axis=-1, stable=True)  # by digits, which is as fast
+    if keys.dtype.itemsize == 8 and keys.dtype.kind != "c":
+        order = _order_by_upper_bits(keys)
+        if order is not None:
+            return order
     positions = np.arange(keys.shape[-1])
     if keys.dtype.itemsize == 8:
         positions = np.argsort(keys, axis=-1)
@@ -66,6 +72,45 @@ def _stable_order(keys: Array) -> Array:
     packed = ranks << 32 | positions
     packed.sort(axis=-1)
     return packed & 0xFFFF_FFFF
+
+
+def _order_by_upper_bits(keys: Array) -> Array | None:
+    """Return the positions that sort lines of 64 bits by as many of the upper ones as leave room for a position.
+
+    Where others below these differ, the elements are sorted again if they are few. None where they are many.
+    """
+    length = keys.shape[-1]
+    room = np.uint64((length - 1).bit_length())
+    packed = _in_64_bits(keys)
+    packed -= packed.min()
+    lost = max(int(packed.max()).bit_length() + int(room) - 64, 0)
+    if lost:
+        packed >>= np.uint64(lost)
+    packed <<= room
+    packed |= np.arange(length, dtype=np.uint64)
+    packed.sort(axis=-1)
+    positions: Array = (packed & np.uint64((1 << int(room)) - 1)).astype(np.int64)
+    if not lost:
+        return positions
+    packed >>= room
+    alike = packed[..., 1:] == packed[..., :-1]
+    del packed
+    if np.count_nonzero(alike) > keys.size // _FEW:  # they may be equal, or in order
+        in_order = np.take_along_axis(_in_64_bits(keys), positions, -1)
+        return None if (in_order[..., 1:] < in_order[..., :-1]).any() else positions
+    for line in np.ndindex(keys.shape[:-1]):
+        _sort_again(keys[line], positions[line], alike[line])
+    return positions
+
+
+def _sort_again(keys: Array, positions: Array, alike: Array) -> None:
+    """Sort those elements of a sorted line whose upper bits are those of a neighbour."""
+    is_among = np.zeros(keys.size, bool)
+    is_among[1:] = alike
+    is_among[:-1] |= alike
+    places = np.flatnonzero(is_among)
+    among = positions[places]
+    positions[places] = among[np.argsort(keys[among], stable=True)]
 
 
 def _ranks(lines: Array) -> Array:
@@ -87,6 +132,22 @@ def _in_32_bits(keys: Array) -> Array:
     bits[np.isnan(keys)] = np.iinfo(np.int32).max
     # the bits of negative numbers fall as these rise
     return (bits ^ (bits >> 31 & np.int32(0x7FFF_FFFF))).astype(np.int64)
+
+
+def _in_64_bits(keys: Array) -> Array:
+    """Return unsigned integers that are in the order of keys of 64 bits; NaN is last."""
+    if keys.dtype.kind == "u":
+        return keys.copy()
+    if keys.dtype.kind == "f":
+        bits = (keys + 0.0).view(np.int64)  # there is one zero
+        bits[np.isnan(keys)] = np.iinfo(np.int64).max
+        signs = bits >> 63
+        signs &= np.iinfo(np.int64).max
+        bits ^= signs  # those of negative numbers fall as these rise
+    else:
+        bits = keys.copy()
+    bits ^= np.iinfo(np.int64).min
+    return bits.view(np.uint64)
 
 
 @spells("partition")
