@@ -11,7 +11,6 @@ import os
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from functools import cache
-from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from tensorframe.backends import objects, own_files
 from tensorframe.backends.base import DeviceInfo
 from tensorframe.backends.numpy.threads import core_count
 from tensorframe.backends.registry import forget_plans, info_of
+from tensorframe.digests import sha256
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass

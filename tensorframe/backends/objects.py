@@ -12,10 +12,10 @@ import struct
 import sys
 import time
 from contextlib import suppress
-from hashlib import sha256
 
 from tensorframe import config
 from tensorframe.backends import own_files
+from tensorframe.digests import sha256
 from tensorframe.quick_dataclasses import dataclass
 
 SUFFIX = ".kernel"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from hashlib import sha256
 from math import isfinite, isnan
 from typing import Any
 
@@ -17,6 +16,7 @@ from tensorframe.codegen.pointer_vectors import PointerVectors, Side, alignment_
 from tensorframe.codegen.printer import indented
 from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import origin, parameters
+from tensorframe.digests import sha256
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
 from tensorframe.kernel import ir
 from tensorframe.ops.printed import FUNCTIONS, Printed, suffix

@@ -7,11 +7,11 @@ functions whose names say what they do, on values of NumPy's scalar types.
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import sha256
 from math import isfinite
 
 from tensorframe.codegen.printer import Expressions, Statements, indented
 from tensorframe.codegen.text import Text
+from tensorframe.digests import sha256
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, uint64, wide_of
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.walk import expressions, in_order

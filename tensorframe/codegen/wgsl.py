@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import sha256
 
 from tensorframe.codegen.bound_vectors import BoundVectors
 from tensorframe.codegen.wgsl_expressions import TYPES, WgslExpressions
 from tensorframe.codegen.wgsl_functions import Wgsl, functions
 from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.words import parameters
+from tensorframe.digests import sha256
 from tensorframe.dtypes import DType, bool_, float16
 from tensorframe.kernel import ir
 

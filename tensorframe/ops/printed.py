@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 
+from tensorframe.digests import sha256
 from tensorframe.dtypes import FLOAT, DType, wide_of
 from tensorframe.quick_dataclasses import dataclass
 

@@ -16,7 +16,7 @@ from tests.backends.test_kernel_cache import ROOT, place  # noqa: F401 - a fixtu
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
-from tensorframe.backends.llvm import ahead, functions, lowering, unlocked
+from tensorframe.backends.llvm import ahead, functions, lowering, unlocked, workers
 from tensorframe.backends.llvm import compile as compiling
 from tensorframe.kernel.ir import Store, load
 from tensorframe.runtime import foresight
@@ -128,6 +128,23 @@ def test_every_kernel_of_a_plan_is_begun_before_the_first_runs(two_threads, plac
     kernels = {name for name in asked if name.startswith("k_")}
     assert len(kernels) > 3
     assert set(ready) == kernels
+
+
+def test_what_hands_kernels_to_workers_is_compiled_beside_the_first_one(
+    two_threads,
+    place,  # noqa: F811
+    noted,
+    monkeypatch,
+):
+    monkeypatch.setattr(workers._State, "pool", None)
+    monkeypatch.setattr(workers, "core_count", lambda: 2)
+    monkeypatch.setattr(functions, "_placed", set())
+    workers.begin_workers.cache_clear()
+    begun, asked, _ = noted
+    tfr.exp(tfr.asarray(array(200_000), device="llvm")).compute()
+    assert begun == [workers._NAME]
+    assert asked.index(workers._NAME) > 0
+    workers._State.pool.close()
 
 
 def test_one_thread_compiles_by_itself(two_threads, place, noted):  # noqa: F811

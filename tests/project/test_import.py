@@ -125,6 +125,22 @@ def test_the_first_small_result_loads_its_formula_and_no_compiler():
     assert "tensorframe.kernel.math.trigonometric" in loaded
 
 
+def test_the_first_kernel_of_a_process_loads_nothing_that_others_need():
+    pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
+    result = "tensorframe.exp(tensorframe.asarray(numpy.ones(10_000), device='llvm')).compute()"
+    loaded = modules_new_to_a_process(FROM_NOW_ON.format(result=result))
+    assert "tensorframe.kernel.build" in loaded
+    others = {
+        "hashlib",
+        "tensorframe.backends.numpy.product",
+        "tensorframe.backends.numpy.region",
+        "tensorframe.codegen.python",
+        "tensorframe.kernel.math.complex",
+        "tensorframe.kernel.math.trigonometric",
+    }
+    assert others.isdisjoint(loaded)
+
+
 def test_version_is_a_release_number():
     assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc|\.dev)\d+)?", tensorframe.__version__)
 

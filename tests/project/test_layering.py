@@ -18,6 +18,7 @@ LAYERS = (
     ("variables",),
     ("forks",),
     ("cached",),
+    ("digests",),
     ("quick_tuples",),
     ("quick_dataclasses",),
     ("errors",),

@@ -65,8 +65,6 @@ class CpuBackend(NumpyBackend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or a program that begins in NumPy if all of its ops are exact."""
-        from tensorframe.backends.numpy.epilogue import reads_small_factors  # plans need it
-
         if region.ops[0].op.raw is not None:
             return raw_program(region)
         if missing() is not None:
@@ -84,7 +82,7 @@ class CpuBackend(NumpyBackend):
         # what is done to their blocks is compiled, or not, by itself
         first = region.ops[0].op
         is_call = first in _IN_BLOCKS or (first.whole and not is_sparse(region))
-        if is_call or reads_small_factors(region):
+        if is_call:
             return super().compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if loops is None or not has_kernel(loops):

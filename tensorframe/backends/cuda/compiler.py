@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from hashlib import sha256
 from time import perf_counter_ns
 from typing import Any
 
 from tensorframe.backends import objects
 from tensorframe.backends.spans import Work, spanned, tell_span
+from tensorframe.digests import sha256
 from tensorframe.errors import KernelError
 
 # one rounding for every operation, and numbers below the normal ones are kept

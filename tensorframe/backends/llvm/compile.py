@@ -51,7 +51,8 @@ class Compiler:
     def quick_object_code(self, text: str) -> bytes | None:
         """Return what `object_code` does, or None if that is to do it, in few steps: others hold the interpreter."""
         functions = unlocked()
-        if functions is None or not text.startswith(SELECTED) or _USERS.search(text):
+        is_plain = text.startswith(SELECTED + PLAIN)
+        if functions is None or not text.startswith(SELECTED) or is_plain or _USERS.search(text):
             return None
         problem = ctypes.c_char_p()
         module = functions.parse(self._context, (self._target + text).encode(), problem)

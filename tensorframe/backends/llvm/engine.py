@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tensorframe.backends.base import DeviceInfo, Program
@@ -13,6 +13,7 @@ from tensorframe.backends.host_pool import pool
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue_region import epilogue_of, has_chain, has_epilogue
+from tensorframe.cached import cached_property
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import KernelError
 from tensorframe.graph.device import Device
@@ -293,7 +294,7 @@ class LlvmBackend(NumpyBackend):
 
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""
-        return _kernels(region, super().compile(region, device))
+        return _kernels(region, _Later(partial(super().compile, region, device)))
 
     def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
         """Return what runs calls of kernels."""
@@ -302,6 +303,20 @@ class LlvmBackend(NumpyBackend):
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
         return kernel_source(region)
+
+
+class _Later:
+    """A program that is made when it first runs: what kernels leave to it, few programs ever do."""
+
+    def __init__(self, make: Callable[[], Program]) -> None:
+        self._make = make
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        return self._program(inputs, buffers)
+
+    @cached_property
+    def _program(self) -> Program:
+        return self._make()
 
 
 def raw_program(region: Region) -> Program:

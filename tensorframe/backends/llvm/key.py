@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 
 import llvmlite
 
 from tensorframe.backends.llvm.target import processor
+from tensorframe.digests import sha256
 
 # of the modules that make object code; those that print kernels, place, keep and call them may change
 _SOURCES = ("compile.py", "target.py")

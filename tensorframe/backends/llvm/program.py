@@ -16,7 +16,6 @@ from tensorframe.backends.llvm.lowering import kernels_of, loops_of, print_kerne
 from tensorframe.backends.llvm.target import target
 from tensorframe.backends.llvm.workers import begin_workers
 from tensorframe.backends.spans import Work, spanned
-from tensorframe.codegen import python
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region
@@ -113,6 +112,8 @@ class KernelProgram:
 
     def source(self) -> str:
         """Return the text of the kernels for operands that are contiguous in C order."""
+        from tensorframe.codegen import python  # for people
+
         strides = [strides_of(shape) for shape, _ in self.region.inputs]
         kernels = [launch.kernel for launch in self._build(strides).launches]
         return "\n".join([python.print_kernel(kernel).source for kernel in kernels])

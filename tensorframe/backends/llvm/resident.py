@@ -12,9 +12,10 @@ import mmap
 import sys
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorframe.backends import c_heap
+from tensorframe.quick_tuples import NamedTuple
 
 # of <elf.h>: a segment that is loaded, and what may be done with it
 _LOADED, _EXECUTABLE, _WRITABLE = 1, 1, 2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tensorframe.backends.numpy.product import Compiled, Store, in_batch
 from tensorframe.codegen.llvm.stacked_products import ACROSS, ALONG, LINE_WORDS, print_stacked
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_tuples import NamedTuple
 
 Array = Any
 

@@ -11,7 +11,6 @@ import ctypes
 import struct
 from collections.abc import Sequence
 from functools import cache, partial
-from hashlib import sha256
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +22,7 @@ from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Placed
 from tensorframe.backends.llvm.target import target
 from tensorframe.codegen.llvm import print_kernel
+from tensorframe.digests import sha256
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.device import CPU
 from tensorframe.graph.node import Node, reachable

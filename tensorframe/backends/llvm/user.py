@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -13,6 +12,7 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.codegen.llvm.types import VALUE
+from tensorframe.digests import sha256
 from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, DType, real_of, wide_of
 from tensorframe.ops.user import MODULES, Compiled, Module, call_name
 from tensorframe.quick_tuples import NamedTuple

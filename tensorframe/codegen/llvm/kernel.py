@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
 
 from tensorframe.codegen.llvm import lines
 from tensorframe.codegen.llvm.builder import Builder
@@ -14,6 +13,7 @@ from tensorframe.codegen.llvm.steps import Steps, innermost, steps_of
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.types import VALUE
 from tensorframe.codegen.text import Text
+from tensorframe.digests import sha256
 from tensorframe.dtypes import FLOAT, DType, bool_
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.order import with_lanes

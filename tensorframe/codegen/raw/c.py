@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 
 from tensorframe.codegen.c import Dialect
 from tensorframe.codegen.raw.text import (
@@ -19,6 +18,7 @@ from tensorframe.codegen.raw.text import (
     word,
 )
 from tensorframe.codegen.words import Parameter
+from tensorframe.digests import sha256
 from tensorframe.dtypes import DType
 from tensorframe.ops.raw_kernels import RawCall
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 
 from tensorframe.codegen.raw.text import (
     OWN,
@@ -20,6 +19,7 @@ from tensorframe.codegen.raw.text import (
 from tensorframe.codegen.wgsl_expressions import SUFFIXES
 from tensorframe.codegen.wgsl_expressions import TYPES as VALUES
 from tensorframe.codegen.words import Parameter
+from tensorframe.digests import sha256
 from tensorframe.dtypes import BY_NAME, DType
 from tensorframe.ops.raw_kernels import RawCall
 

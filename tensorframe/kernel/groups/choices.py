@@ -8,9 +8,9 @@ or a group several rows in turn.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from math import prod
 
+from tensorframe.digests import sha256
 from tensorframe.graph.region import Region
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.team import has_strips

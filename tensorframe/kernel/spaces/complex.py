@@ -7,13 +7,13 @@ knows complex numbers, and a dialect without them has them all the same.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.math.complex.table import FORMULAS
 from tensorframe.kernel.spaces.rewriting import Rewriting
 from tensorframe.ops import elementwise as row
 from tensorframe.ops.creation import FULL
@@ -150,7 +150,8 @@ class _Splitting(Rewriting):
             return both[0], both[1]
         if op.op in _PARTWISE:
             return self._partwise(old, op, operands)
-        return RULES[op.op](self, op, operands)
+        rule = _RULES.get(op.op) or _written_out()[op.op]
+        return rule(self, op, operands)
 
     def _called(self, op: RegionOp, operands: list[int | Pair]) -> int | Pair:
         """Return the result of a user's function, which takes parts one by one."""
@@ -258,7 +259,7 @@ def _conj(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
     return real, build.apply(row.NEGATIVE, imaginary)
 
 
-RULES: dict[Op, Rule] = {op: _formula(written) for op, written in FORMULAS.items()} | {
+_RULES: dict[Op, Rule] = {
     row.MULTIPLY: _multiply,
     row.ABS: lambda build, _one, operands: build.apply(row.HYPOT, *operands[0]),
     row.LOGICAL_AND: _logical,
@@ -278,6 +279,15 @@ RULES: dict[Op, Rule] = {op: _formula(written) for op, written in FORMULAS.items
 }
 
 
+@cache
+def _written_out() -> dict[Op, Rule]:
+    """Return the rules of functions that have formulas."""
+    from tensorframe.kernel.math.complex.table import FORMULAS  # few programs need them
+
+    return {op: _formula(written) for op, written in FORMULAS.items()}
+
+
 def computable_in_parts(op: Op) -> bool:
     """Whether an op on complex numbers is known in terms of their parts."""
-    return op in _PARTWISE or op in RULES or op is FULL or op.compiled is not None
+    known = op in _PARTWISE or op in _RULES or op is FULL or op.compiled is not None
+    return known or op in _written_out()

@@ -7,9 +7,8 @@ a kernel has infinities or NaN, which zeros turn into NaN, there is none.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tensorframe.ops.convolution import Geometry
+from tensorframe.quick_tuples import NamedTuple
 
 
 class Span(NamedTuple):
