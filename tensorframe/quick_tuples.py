@@ -61,7 +61,9 @@ class _Maker(type):
         fields = tuple(annotations)
         defaults = {field: members[field] for field in fields if field in members}
         assert {*bases} <= {NamedTuple, Generic}, f"{name} inherits from other classes"
-        assert fields[len(fields) - len(defaults) :] == tuple(defaults), f"{name}: defaults come last"
+        assert fields[len(fields) - len(defaults) :] == tuple(defaults), (
+            f"{name}: defaults come last"
+        )
         code = _code(len(fields)).replace(
             co_name="__new__",
             co_qualname=f"{name}.__new__",
