@@ -52,12 +52,17 @@ def demanded(
 
 
 def _with_places(node: Node, blocks: Sequence[Block], places: Interval) -> Block:
-    """Return one block of a scan that holds some blocks and these places of its axis."""
+    """Return one block of a scan that holds some blocks and these places of its axis.
+
+    It has all of the other axes, as totals have that are handed on: each block may look at others of their places.
+    """
     (axis,) = node.attrs
-    (own, *others) = blocks
-    for other in others:
-        own = hull(own, other)
-    return hull(own, (*own[:axis], places, *own[axis + 1 :]))
+    low, high = places
+    for block in blocks:
+        start, stop = block[axis]
+        low, high = min(low, start), max(high, stop)
+    everything = whole(node.shape)
+    return (*everything[:axis], (low, high), *everything[axis + 1 :])
 
 
 def _add(blocks: list[Block], block: Block) -> None:

@@ -78,6 +78,11 @@ CASES = {
         1,
     ),
     "running products": (lambda x: tfr.cumulative_prod(x * 0.1 + 1, axis=0), TALL, 1),
+    "some columns of a scan": (
+        lambda x: (tfr.cumulative_sum(x, axis=0)[:9000:3, 2:4], tfr.argmin(x, axis=0)),
+        TALL,
+        1,
+    ),
     "shifted scans": (
         lambda x: tfr.cumulative_sum(x, axis=0)[1:] - tfr.cumulative_sum(x * x, axis=0)[:-1],
         TALL,
