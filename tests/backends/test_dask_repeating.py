@@ -78,6 +78,16 @@ GRAPHS = {
 }
 
 
+# what tasks for blocks of whole rows write to one array, each for itself
+ROW_GRAPHS = {
+    "a scan of rows": lambda x, w, i: tfr.cumulative_sum(x, axis=1),
+    "sorted rows": lambda x, w, i: tfr.sort(x, axis=1),
+    "a product": lambda x, w, i: x @ w,
+    "a product and more": lambda x, w, i: tfr.sin(x @ w) * 2,
+    "columns chosen": lambda x, w, i: x[:, i],
+}
+
+
 def by_tasks(program, values):
     """The result of blocks in memory of their own, which tasks make one by one."""
     blocks = da.from_array(values, chunks=(ROWS // BLOCKS, COLUMNS)).map_blocks(np.copy)
@@ -124,6 +134,27 @@ def test_known_graphs_run_on_other_blocks_and_have_the_bits_of_tasks(name, worke
             assert len(watching.seen) >= 9
             assert np.array_equal(found.numpy(), wanted)
             assert len(at_once) == seed + 1
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("name", ROW_GRAPHS)
+def test_known_graphs_of_rows_write_to_one_array(name, workers, at_once):
+    w = tfr.asarray(numbers(5)[:COLUMNS]).to_backend("dask").compute()
+    i = tfr.asarray(np.array([1, 5, 5])).to_backend("dask").compute()
+
+    def program(x):
+        return ROW_GRAPHS[name](x, w, i)
+
+    scheduler = "synchronous" if workers == 1 else "threads"
+    with dask.config.set(scheduler=scheduler, num_workers=workers):
+        program(on_dask(numbers(7))).compute()
+        at_once.clear()
+        found = [program(on_dask(numbers(seed))).compute().native() for seed in range(3)]
+        assert len(at_once) == len(found)
+        for seed, array in enumerate(found):
+            blocks = [array.dask[key] for key in block_keys(array)]
+            assert in_one_array([getattr(b, "value", b) for b in blocks], array.shape) is not None
+            assert np.array_equal(array.compute(), by_tasks(program, numbers(seed)))
 
 
 def test_graphs_of_many_tasks_are_not_kept(at_once, monkeypatch):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from dask.task_spec import DataNode
 
+from tensorframe.backends import host_pool
 from tensorframe.backends.dask.arrays import (
     Array,
     Form,
@@ -24,6 +25,8 @@ from tensorframe.backends.dask.arrays import (
 )
 from tensorframe.backends.dask.local import Graph, Key, Run
 from tensorframe.backends.dask.names import layer_name
+from tensorframe.backends.dask.tasks import NamedCall
+from tensorframe.backends.dask.together import named_call_of, with_target
 from tensorframe.backends.provenance import Provenance, current
 from tensorframe.quick_tuples import NamedTuple
 
@@ -43,6 +46,8 @@ class KnownGraph(NamedTuple):
     """The layers of tasks, with the bytes that a task takes, if these are known."""
     graph: Callable[[], Graph]
     """The tasks in order, without the blocks that they begin with; they are ordered when they first run again."""
+    call: NamedCall | None
+    """What those of the blocks call that are parts of one array; None where blocks have memory of their own."""
 
     def operands(self, inputs: Sequence[Any]) -> dict[Key, Any] | None:
         """Return the blocks that tasks begin with; None where these have not been computed, or are not here."""
@@ -64,9 +69,14 @@ class KnownGraph(NamedTuple):
             here.layers[layer] = here.step
             if size is not None:
                 here.sizes[layer] = size
-        graph = self.graph()
+        graph = self.graph().beginning_with(blocks)
+        if self.call is not None:  # another thread may run the same tasks
+            own = with_target(self.call)
+            shape = tuple(map(sum, self.form.chunks))
+            own.call.target.array = host_pool.empty(shape, self.form.meta.dtype)
+            graph = graph.calling(self.call, own)
         (wanted,) = graph.wanted
-        (results,) = Run(graph.beginning_with(blocks), workers).blocks()
+        (results,) = Run(graph, workers).blocks()
         name = layer_name(here.ops, self.layers.get(self.name))
         parts = {(name, *key[1:]): part for key, part in zip(wanted, results, strict=True)}
         return array_of_form(name, parts, self.form)
@@ -96,6 +106,7 @@ def known_graph(
         leaves,
         {name: here.sizes.get(name) for name in own},
         cache(partial(_graph, tasks, tuple(leaves), tuple(block_keys(array)))),
+        named_call_of(array),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from dask._task_spec import convert_legacy_graph, cull  # of which there are no public names
 from dask.order import order
-from dask.task_spec import DataNode
+from dask.task_spec import DataNode, Task
 
 from tensorframe.forks import new_condition
 
@@ -54,6 +54,15 @@ class Graph:
         """Return the same tasks, which begin with other values."""
         graph = copy(self)
         graph.values = dict(values)
+        return graph
+
+    def calling(self, function: Any, other: Any) -> Graph:
+        """Return the same tasks, of which those that call a function call another one."""
+        graph = copy(self)
+        graph.tasks = [
+            Task(task.key, other, *task.args) if task.func is function else task
+            for task in self.tasks
+        ]
         return graph
 
     def freed(self, place: int, users: Counter[Key]) -> list[Key]:

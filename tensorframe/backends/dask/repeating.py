@@ -28,12 +28,7 @@ from tensorframe.backends.dask.running import unwatched_workers
 from tensorframe.backends.dask.settings import Settings
 from tensorframe.backends.dask.sizes import Sizes
 from tensorframe.backends.dask.tasks import BlockCall, NamedCall, Target
-from tensorframe.backends.dask.together import (
-    Neighbours,
-    neighbours_of,
-    whole_of,
-    writes_to_one,
-)
+from tensorframe.backends.dask.together import Neighbours, neighbours_of, whole_of
 from tensorframe.backends.dask.within import has_room
 from tensorframe.backends.provenance import Provenance, current
 from tensorframe.graph.region import Region
@@ -145,7 +140,7 @@ def _way(
     neighbours = neighbours_of(array)
     if neighbours is not None:
         return _neighbouring(array, neighbours, places, here)
-    return None if writes_to_one(array) else known_graph(array, places, inputs, here)
+    return known_graph(array, places, inputs, here)
 
 
 def _is_alike(value: Any, known: Any) -> bool:

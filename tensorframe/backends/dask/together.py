@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -36,7 +37,7 @@ def into_one_array(arrays: Sequence[Array]) -> Iterator[None]:
     targets: list[Target] = []
     try:
         for array in arrays:
-            named = _named_call_of(array)
+            named = named_call_of(array)
             if named is not None:
                 target = named.call.target
                 target.array = host_pool.empty(array.shape, array.dtype)
@@ -81,7 +82,7 @@ def neighbours_of(array: Array) -> Neighbours | None:
 
     What does not go along with the blocks has the same bits in more of them: maps, and reductions of whole lines.
     """
-    named = _named_call_of(array)
+    named = named_call_of(array)
     if named is None or not {entry.op.kind for entry in named.call.region.ops} <= _LINE_BY_LINE:
         return None
     tasks = list(array.dask.layers[array.name].values())
@@ -99,13 +100,16 @@ def neighbours_of(array: Array) -> Neighbours | None:
     return Neighbours(named.call, blocks, tuple(sources))
 
 
-def writes_to_one(array: Array) -> bool:
-    """Whether tasks of an array write to one where they run in this process."""
-    return _named_call_of(array) is not None
+def with_target(named: NamedCall) -> Any:
+    """Return the same call, for tasks that write to another array than those that have it now."""
+    return replace(named, call=replace(named.call, target=Target()))
 
 
-def _named_call_of(array: Array) -> Any:
-    """Return what tasks of ours call, where an array is cut along its first axis alone; None for any other."""
+def named_call_of(array: Array) -> Any:
+    """Return what tasks of ours call, where an array is cut along its first axis alone; None for any other.
+
+    Its tasks write to one array where they run in this process.
+    """
     if not array.ndim or array.numblocks[0] != array.npartitions or array.npartitions == 1:
         return None
     task = next(iter(array.dask.layers[array.name].values()), None)
@@ -126,7 +130,7 @@ def in_few_calls(arrays: Sequence[Array], workers: int) -> list[list[Any]] | Non
     wholes = [whole_of(layers[name], shape) for name, shape in neighbours.sources]
     if any(whole is None for whole in wholes):
         return None
-    neighbours.run(_named_call_of(array), wholes, target, workers)
+    neighbours.run(named_call_of(array), wholes, target, workers)
     return [neighbours.parts(target)]
 
 
