@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from math import ceil, gcd, lcm, prod
 
 from tensorframe.dtypes import COMPLEX, FLOATING
@@ -23,6 +24,7 @@ from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import ARANGE, CONSTANT
+from tensorframe.ops.indexing import SET_SLICE
 from tensorframe.ops.movement import CONCAT, EXPAND, RESHAPE, SLICE, WINDOWS
 from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.quick_tuples import NamedTuple
@@ -94,7 +96,7 @@ class Cut:
         return self.passes[self.taken.get(anchor, anchor)]
 
     def seams(self) -> list[Interval]:
-        """Return places of the cut at which tiled values end or are joined: tiles there are unlike the others.
+        """Return places of the cut at which tiled values end, are joined or replaced: tiles there are unlike others.
 
         Where such values are looked at with a shift, they are not there to the place: tiles beside them count, too.
         """
@@ -104,12 +106,9 @@ class Cut:
             if 0 <= last < self.places - 1:  # shorter than what is cut
                 places.append((max(last - 1, 0), last))
         for node, way in self.tiled.items():
-            if node.op is CONCAT and node.attrs[0] == way.axis and _inputs(node):
-                end = 0
-                for source in node.inputs[:-1]:
-                    end += source.shape[way.axis]
-                    place = min(int(end / way.rate), self.places - 1)
-                    places += [(max(place - 1, 0), place)]
+            for joint in _joints(node, way.axis):
+                place = min(int(joint / way.rate), self.places - 1)
+                places.append((max(place - 1, 0), place))
         return places[:_MOST_SEAMS]
 
     def owned(self, node: Node, low: int, high: int) -> Interval:
@@ -118,6 +117,18 @@ class Cut:
         rate = self.tiled[node].rate
         first, last = min(ceil(low * rate), size), min(ceil(high * rate), size)
         return (first, size if high >= self.places else last)
+
+
+def _joints(node: Node, axis: int) -> list[int]:
+    """Return the places along an axis at which what a value is made of changes."""
+    inputs = _inputs(node)
+    if node.op is CONCAT and node.attrs[0] == axis and inputs:
+        return list(accumulate([source.shape[axis] for source in inputs[:-1]]))
+    if node.op is SET_SLICE and inputs:
+        start, size, step = [given[axis] for given in node.attrs]
+        last = start + (size - 1) * step
+        return [min(start, last), max(start, last) + 1] if size else []
+    return []
 
 
 def find_cut(

@@ -92,6 +92,18 @@ def test_where_one_result_ends_the_larger_ones_of_the_tile_before_are_written_me
     assert made == in_memory(make(tfr.asarray(values)))
 
 
+def test_a_tile_that_has_replaced_elements_is_projected(source, values):
+    def make(x):
+        y = tfr.asarray(x[:8000], copy=True)
+        y[4100:4103] = -3
+        return y, tfr.cumulative_sum((-y).astype("float64"), axis=1)
+
+    there, most, made, tiles = traced(make, source, 14 * MIB)
+    assert tiles > 5
+    assert most - OBJECTS <= there <= 1.3 * most + OBJECTS
+    assert made == in_memory(make(tfr.asarray(values)))
+
+
 RESHAPING = {
     "isfinite": tfr.isfinite,
     "any": lambda y: tfr.any(y > 3, axis=1),
