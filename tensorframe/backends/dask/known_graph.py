@@ -26,7 +26,7 @@ from tensorframe.backends.dask.arrays import (
 from tensorframe.backends.dask.local import Graph, Key, Run
 from tensorframe.backends.dask.names import layer_name
 from tensorframe.backends.dask.tasks import NamedCall
-from tensorframe.backends.dask.together import named_call_of, with_target
+from tensorframe.backends.dask.together import named_call_of, writing_to
 from tensorframe.backends.provenance import Provenance, current
 from tensorframe.quick_tuples import NamedTuple
 
@@ -70,11 +70,10 @@ class KnownGraph(NamedTuple):
             if size is not None:
                 here.sizes[layer] = size
         graph = self.graph().beginning_with(blocks)
-        if self.call is not None:  # another thread may run the same tasks
-            own = with_target(self.call)
+        if self.call is not None:
             shape = tuple(map(sum, self.form.chunks))
-            own.call.target.array = host_pool.empty(shape, self.form.meta.dtype)
-            graph = graph.calling(self.call, own)
+            array = host_pool.empty(shape, self.form.meta.dtype)
+            graph = graph.calling(self.call, writing_to(self.call, array))
         (wanted,) = graph.wanted
         (results,) = Run(graph, workers).blocks()
         name = layer_name(here.ops, self.layers.get(self.name))

@@ -60,7 +60,9 @@ class Graph:
         """Return the same tasks, of which those that call a function call another one."""
         graph = copy(self)
         graph.tasks = [
-            Task(task.key, other, *task.args) if task.func is function else task
+            Task(task.key, other, *task.args)
+            if isinstance(task, Task) and task.func is function
+            else task
             for task in self.tasks
         ]
         return graph

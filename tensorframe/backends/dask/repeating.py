@@ -9,7 +9,6 @@ is room, and that nobody watches, is looked at each time: where anything is diff
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Protocol
 
@@ -27,8 +26,8 @@ from tensorframe.backends.dask.programs import compiled, of_one_thread
 from tensorframe.backends.dask.running import unwatched_workers
 from tensorframe.backends.dask.settings import Settings
 from tensorframe.backends.dask.sizes import Sizes
-from tensorframe.backends.dask.tasks import BlockCall, NamedCall, Target
-from tensorframe.backends.dask.together import Neighbours, neighbours_of, whole_of
+from tensorframe.backends.dask.tasks import BlockCall, NamedCall
+from tensorframe.backends.dask.together import Neighbours, neighbours_of, whole_of, writing_to
 from tensorframe.backends.dask.within import has_room
 from tensorframe.backends.provenance import Provenance, current
 from tensorframe.graph.region import Region
@@ -186,9 +185,8 @@ class _Neighbouring(NamedTuple):
         if at_once is not None:
             at_once.run(wholes, array)
         else:
-            own = replace(call, target=Target())
-            own.target.array = array
-            neighbours.run(NamedCall(name, own), wholes, array, workers)
+            own = writing_to(NamedCall(name, call), array)
+            neighbours.run(own, wholes, array, workers)
         rest = (0,) * (len(self.shape) - 1)
         blocks = {(name, place, *rest): part for place, part in enumerate(neighbours.parts(array))}
         return array_of_form(name, blocks, form)

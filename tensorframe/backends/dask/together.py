@@ -100,9 +100,13 @@ def neighbours_of(array: Array) -> Neighbours | None:
     return Neighbours(named.call, blocks, tuple(sources))
 
 
-def with_target(named: NamedCall) -> Any:
-    """Return the same call, for tasks that write to another array than those that have it now."""
-    return replace(named, call=replace(named.call, target=Target()))
+def writing_to(named: NamedCall, array: Any) -> NamedCall:
+    """Return the same call, for tasks that write to an array: others may run the call that there is meanwhile."""
+    call = named.call
+    assert isinstance(call, BlockCall)
+    target = Target()
+    target.array = array
+    return replace(named, call=replace(call, target=target))
 
 
 def named_call_of(array: Array) -> Any:
