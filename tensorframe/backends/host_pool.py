@@ -308,9 +308,12 @@ class Pool:
         return block
 
     def _fitting(self, nbytes: int) -> Block | None:
-        """Return the smallest free block that so many bytes fit into, if there is one."""
+        """Return the smallest free block that so many bytes fit into, if there is one.
+
+        Of equal ones it is that which was freed last, whose lines are in the cache.
+        """
         largest = _largest_for(nbytes)
-        fitting = [block for block in self._free if nbytes <= block.size <= largest]
+        fitting = [block for block in reversed(self._free) if nbytes <= block.size <= largest]
         return min(fitting, key=_size, default=None)
 
     def _bound(self) -> float:

@@ -41,6 +41,17 @@ def test_a_block_is_used_again_once_its_array_is_gone(pool):
     assert pool.statistics.allocations == 2
 
 
+def test_of_equal_blocks_the_one_that_was_freed_last_is_used_first(pool):
+    """It is in the cache still."""
+    arrays = [pool.empty((COUNT,), FLOAT) for _ in range(3)]
+    places = [address(array) for array in arrays]
+    for number in (1, 0, 2):
+        arrays[number] = None
+    assert [address(pool.empty((COUNT,), FLOAT)) for _ in range(2)] == [places[2]] * 2
+    arrays = [pool.empty((COUNT,), FLOAT) for _ in range(3)]
+    assert [address(array) for array in arrays] == [places[number] for number in (2, 0, 1)]
+
+
 def test_small_arrays_are_numpys(pool):
     assert pool.empty((COUNT - 1,), FLOAT).flags.owndata
     assert not pool.empty((COUNT,), FLOAT).flags.owndata
