@@ -60,11 +60,11 @@ from tensorframe.frontend.creation.filled import zeros as zeros
 from tensorframe.frontend.creation.filled import zeros_like as zeros_like
 from tensorframe.frontend.creation.geometric import geomspace as geomspace
 from tensorframe.frontend.creation.geometric import logspace as logspace
+from tensorframe.frontend.creation.grids import fromfunction as fromfunction
+from tensorframe.frontend.creation.grids import indices as indices
+from tensorframe.frontend.creation.grids import meshgrid as meshgrid
 from tensorframe.frontend.creation.ranges import arange as arange
-from tensorframe.frontend.creation.ranges import fromfunction as fromfunction
-from tensorframe.frontend.creation.ranges import indices as indices
 from tensorframe.frontend.creation.ranges import linspace as linspace
-from tensorframe.frontend.creation.ranges import meshgrid as meshgrid
 from tensorframe.frontend.creation.triangles import diag as diag
 from tensorframe.frontend.creation.triangles import diagflat as diagflat
 from tensorframe.frontend.creation.triangles import eye as eye

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def _is_small_value(node: Node, first: int) -> bool:
     )
 
 
-def recorded_again(recording: Recording, operands: list[Node]) -> Tensor:
+def recorded_again(recording: Recording, operands: Sequence[Node]) -> Tensor:
     """Return the result of the same nodes on other operands, recorded by the caller's line."""
     frame = _frame(2)
     code = frame.f_code
@@ -101,8 +102,7 @@ def recorded_again(recording: Recording, operands: list[Node]) -> Tensor:
     ):  # a step is the last thing there is
         op, _, attrs, shape, dtype, device = steps[0]
         return handle_on(new_node(op, (operands[0],), attrs, shape, dtype, device, site))
-    nodes = operands
-    nodes += numbers
+    nodes = [*operands, *numbers]
     for op, inputs, attrs, shape, dtype, device in steps:
         if len(inputs) == 1:
             sources: tuple[Node, ...] = (nodes[inputs[0]],)

@@ -18,6 +18,7 @@ EXPORTS = {
     "autotuning": "Autotuning autotune",
     "calibration": "Calibration calibrate",
     "creation.geometric": "geomspace logspace",
+    "creation.grids": "fromfunction indices meshgrid",
     "doctor": "doctor",
     "files.leaves": "from_reader",
     "files.loading": "load load_metadata",

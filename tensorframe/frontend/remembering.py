@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from tensorframe.backends.registry import default_device, resolve_device
@@ -126,7 +126,7 @@ def remembered_of(
 
 def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
     """Return what records a function without tensors: calls with nothing but integers and shapes are known sooner."""
-    known: dict[tuple[Any, ...], Recording] = {}
+    known: dict[tuple[Any, ...], Callable[[], Any]] = {}
     sources: dict[tuple[Any, ...], Step] = {}
 
     @wraps(record)
@@ -141,8 +141,8 @@ def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
         key = (values, default_float(), default_device().number)
         source = sources.get(key)
         if source is None:
-            same = known.get(key)
-            return first_of(key) if same is None else recorded_again(same, [])
+            again = known.get(key)
+            return first_of(key) if again is None else again()
         # `recorded` written out, as in `dispatch`
         frame = _frame(1)
         code = frame.f_code
@@ -170,8 +170,14 @@ def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
             if len(steps) == 1 and not numbers:
                 sources[key] = steps[0]
             else:
-                known[key] = recording
+                known[key] = partial(second_of, key, recording)
         return result
+
+    def second_of(key: Any, recording: Recording) -> Any:
+        from tensorframe.frontend.made_of_numbers import made_of_numbers  # few programs call twice
+
+        known[key] = again = made_of_numbers(partial(recorded_again, recording, ()))
+        return again()
 
     record_of_integers.around = _of_integers  # type: ignore[attr-defined]  # see `other_data`
     return record_of_integers

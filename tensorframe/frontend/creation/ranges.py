@@ -1,27 +1,23 @@
-"""Ranges: evenly spaced numbers and grids of them, generated where they are used."""
+"""Ranges: evenly spaced numbers, generated where they are used."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, DTypeLike, as_dtype, int64
 from tensorframe.errors import ArgumentError, DTypeError
-from tensorframe.frontend.array_like import ArrayLike, ShapeLike
+from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.dispatch import apply, recorded
-from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operand_nodes import SEQUENCES, placed
 from tensorframe.frontend.operands import (
     converted,
     expanded,
-    filled,
     floating,
     number,
-    operand,
     reshaped,
 )
 from tensorframe.frontend.parameters import count
@@ -29,7 +25,7 @@ from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
-from tensorframe.graph.shape import as_shape, broadcast, check_size, normalize_axis
+from tensorframe.graph.shape import broadcast, check_size, normalize_axis
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.elementwise import (
     ADD,
@@ -39,7 +35,7 @@ from tensorframe.ops.elementwise import (
     WHERE,
 )
 
-__all__ = ["arange", "fromfunction", "indices", "linspace", "meshgrid"]
+__all__ = ["arange", "linspace"]
 
 
 def counted(size: int, start: Any, step: Any, dtype: DType, device: Device) -> Tensor:
@@ -246,82 +242,3 @@ def ending(steps: Tensor, last: Any, index: int = -1) -> Tensor:
     if size == 0:
         return steps
     return apply(WHERE, apply(EQUAL, positions(size, steps.device), index % size), last, steps)
-
-
-def meshgrid(
-    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
-) -> tuple[Tensor, ...]:
-    """Return one tensor per vector: its elements along the vector's own axis, repeated along the others.
-
-    Tensors of more axes count as vectors of their elements in C order. Axis i belongs to vector i with `indexing="ij"`;
-    the first two change places with "xy". With `sparse` the other axes have size 1. `copy` is NumPy's: tensors
-    never see what happens to others.
-
-    >>> x, y = tfr.meshgrid(tfr.asarray([1, 2, 3]), tfr.asarray([4, 5]))
-    >>> x.tolist(), y.tolist()
-    ([[1, 2, 3], [1, 2, 3]], [[4, 4, 4], [5, 5, 5]])
-    """
-    del copy
-    if indexing not in ("xy", "ij"):
-        raise ArgumentError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
-    vectors = [operand(array) for array in xi]
-    order = list(range(len(vectors)))
-    if indexing == "xy":
-        order[:2] = order[:2][::-1]
-    grid = []
-    for vector, axis in zip(vectors, order, strict=True):
-        shape = [1] * len(vectors)
-        shape[axis] = vector.size
-        grid.append(reshaped(vector, tuple(shape)))
-    if sparse or not grid:
-        return tuple(grid)
-    full = broadcast("meshgrid", *[tensor.shape for tensor in grid])
-    return tuple(expanded(tensor, full) for tensor in grid)
-
-
-def indices(
-    dimensions: ShapeLike,
-    dtype: DTypeLike | None = None,
-    sparse: bool = False,
-    *,
-    device: OnDevice = None,
-) -> Any:
-    """Return the index of every element of a tensor of shape `dimensions`, one axis index after another.
-
-    int64 unless `dtype` says otherwise. `sparse` gives a tuple of tensors of size 1 along all axes but one.
-
-    >>> tfr.indices((2, 2)).tolist()
-    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
-    """
-    shape = as_shape(dimensions)
-    if not shape and not sparse:
-        place = resolve_device(device)
-        counted = default_on(place, int64) if dtype is None else as_dtype(dtype)
-        return filled((0,), 0, counted, place)
-    axes = [arange(size, dtype=dtype, device=device) for size in shape]
-    grid = meshgrid(*axes, sparse=bool(sparse), indexing="ij")
-    return grid if sparse else stack(grid)
-
-
-def fromfunction(
-    function: Callable[..., Any],
-    shape: Iterable[int],
-    *,
-    dtype: DTypeLike | None = None,
-    device: OnDevice = None,
-    like: ArrayLike | None = None,
-    **kwargs: Any,
-) -> Any:
-    """Return `function(i, j, ...)` called once with the indices of a tensor of `shape`, floats by default.
-
-    Other keyword arguments are the function's own.
-
-    >>> tfr.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=tfr.int64).tolist()
-    [[0, 1, 2], [10, 11, 12]]
-    """
-    del like
-    kind = dtypes.default_float() if dtype is None else dtype
-    if not callable(function):
-        raise DTypeError(f"fromfunction: takes a function, got {type(function).__name__}")
-    axes = [arange(size, dtype=kind, device=device) for size in as_shape(shape)]
-    return function(*meshgrid(*axes, indexing="ij"), **kwargs)

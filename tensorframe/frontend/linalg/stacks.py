@@ -31,6 +31,8 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, **options: Any) 
     matrix, vector = promoted(x1, x2)
     need_axes("matvec", matrix, 2)
     need_axes("matvec", vector, 1)
+    if vector.ndim == 1:
+        return matmul(matrix, vector)
     result = matmul(matrix, reshaped(vector, (*vector.shape, 1)))
     return reshaped(result, result.shape[:-1])
 
@@ -48,6 +50,8 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: Output = None, **options: Any) 
     vector, matrix = promoted(x1, x2)
     need_axes("vecmat", matrix, 2)
     need_axes("vecmat", vector, 1)
+    if vector.ndim == 1:
+        return matmul(conjugated(vector), matrix)
     row = reshaped(conjugated(vector), (*vector.shape[:-1], 1, vector.shape[-1]))
     result = matmul(row, matrix)
     return reshaped(result, (*result.shape[:-2], result.shape[-1]))

@@ -9,6 +9,7 @@ import numpy as np
 from tensorframe.dtypes import BITWISE, as_dtype
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.array_like import ArrayLike
+from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import moveaxis, part_of
 from tensorframe.frontend.operands import along, along_line, converted, operand, reshaped
@@ -28,6 +29,7 @@ def _shifts(order: Any, name: str, device: Any) -> Tensor:
     return operand(places[::-1].copy() if big else places, device=device)
 
 
+@exact(np.packbits, 3)
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: Order = "big") -> Tensor:
     """Bytes (uint8) whose bits say which elements along `axis` are not zero; the last one is filled up with zeros.
 
@@ -49,6 +51,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: Order = "big") -> 
     return moveaxis(total(bits, axis=-1, dtype="uint8"), -1, place)
 
 
+@exact(np.unpackbits, 4)
 def unpackbits(
     a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: Order = "big"
 ) -> Tensor:

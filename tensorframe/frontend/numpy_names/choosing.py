@@ -12,6 +12,7 @@ from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.dispatch import apply, handle_on
+from tensorframe.frontend.exact_functions import exact, exact_in_place
 from tensorframe.frontend.indexing.items import as_values
 from tensorframe.frontend.indexing.searching import nonzero, take, take_along_axis, within
 from tensorframe.frontend.manipulation.joining import concat, stack
@@ -108,6 +109,7 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
     return result
 
 
+@exact(np.choose, 2)
 def choose(
     a: ArrayLike,
     choices: ArrayLike,
@@ -143,6 +145,7 @@ def choose(
     return delivered("choose", reshaped(chosen, shape), out)
 
 
+@exact(np.compress, 3)
 def compress(
     condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Output = None
 ) -> Tensor:
@@ -158,6 +161,7 @@ def compress(
     return take(a, places, axis=axis, out=out)
 
 
+@exact(np.extract, 2)
 def extract(condition: ArrayLike, arr: ArrayLike) -> Tensor:
     """The elements where a condition is true, in C order. Computes the condition.
 
@@ -167,6 +171,7 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Tensor:
     return compress(ravel(condition), ravel(arr))
 
 
+@exact(np.resize, 2)
 def resize(a: ArrayLike, new_shape: ShapeLike) -> Tensor:
     """A tensor of another shape, filled by the elements in C order, over and over again.
 
@@ -197,6 +202,7 @@ def _written(function: Callable[..., None], target: Any, *arguments: Any, **opti
         raise ArgumentError(f"{function.__name__}: {error}") from error
 
 
+@exact_in_place(np.copyto)
 def copyto(
     dst: ArrayLike, src: ArrayLike, casting: Casting = "same_kind", where: ArrayLike = True
 ) -> None:
@@ -223,6 +229,7 @@ def copyto(
     dst._rebind(result.to_device(dst.device).node)
 
 
+@exact_in_place(np.putmask)
 def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
     """Make a tensor a handle on a copy with `values`, over and over again, where a mask is true, by their places in it.
 
@@ -241,6 +248,7 @@ def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
     a._rebind(apply(WHERE, chosen, resize(given, a.shape), a).to_device(a.device).node)
 
 
+@exact_in_place(np.place)
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     """Make a tensor a handle on a copy where the true places of a mask have one after the other of `vals`.
 
@@ -276,6 +284,7 @@ def _mask(name: str, mask: Any, target: Tensor) -> Tensor:
     return flattened(chosen if chosen.dtype in BOOL else operand(chosen != 0))
 
 
+@exact_in_place(np.put)
 def put(
     a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: Literal["raise", "wrap", "clip"] = "raise"
 ) -> None:
@@ -300,6 +309,7 @@ def put(
     a._rebind(reshaped(flat, a.shape).node)
 
 
+@exact_in_place(np.fill_diagonal)
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False) -> None:
     """Make a tensor a handle on a copy with `val`, over and over again, on its main diagonal.
 

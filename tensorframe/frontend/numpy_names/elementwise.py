@@ -13,8 +13,9 @@ from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.options import composed, several
+from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.manipulation.views import joined, part_of
-from tensorframe.frontend.operands import converted, floating, operand, promoted
+from tensorframe.frontend.operands import converted, filled, floating, operand, promoted
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag, number
 from tensorframe.frontend.reductions.elementary import all as all_true
@@ -23,6 +24,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import holds
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops import elementwise as op
+from tensorframe.ops.special import I0
 
 __all__ = [
     "angle",
@@ -127,6 +129,7 @@ def _fraction_and_whole(x: Any) -> tuple[Tensor, Tensor]:
     return apply(op.COPYSIGN, fraction, tensor), whole
 
 
+@exact(np.modf, 1)
 def modf(x: ArrayLike, /, out: Output = None, **options: Any) -> tuple[Tensor, Tensor]:
     """The fractions and the whole parts of numbers, both with their sign, as floats.
 
@@ -157,6 +160,7 @@ def _mantissa_and_exponent(x: Any) -> tuple[Tensor, Tensor]:
     return converted(mantissa, tensor.dtype), exponent
 
 
+@exact(np.frexp, 1)
 def frexp(x: ArrayLike, /, out: Output = None, **options: Any) -> tuple[Tensor, Tensor]:
     """Numbers as mantissas from 0.5 to below 1 (with their sign) times powers of two, and the exponents (int32).
 
@@ -167,15 +171,27 @@ def frexp(x: ArrayLike, /, out: Output = None, **options: Any) -> tuple[Tensor, 
     return parts
 
 
+def _most_power(x: Tensor) -> float:
+    """Return up to which exponent two to the power of it, and of its negative, are normal numbers."""
+    return float(dtypes.FORMAT[x.dtype].bias - 1)
+
+
 def _scaled(x: Any, exponent: Any) -> Any:
-    """Return x times two to the power of whole numbers, in three steps, so that none overflows before the last."""
-    third = apply(op.TRUNC, exponent / 3.0)
+    """Return x times two to the power of whole numbers, rounded once.
+
+    In three steps, of which the last goes as far as a normal number does: what is rounded, or overflows, before it
+    becomes zero, or overflows, in any case.
+    """
+    most = _most_power(x)
+    last: Any = apply(op.MAXIMUM, apply(op.MINIMUM, exponent, most), -most)
+    first = apply(op.TRUNC, (exponent - last) * 0.5)
     return (
-        x * apply(op.EXP2, third) * apply(op.EXP2, third) * apply(op.EXP2, exponent - 2.0 * third)
+        x * apply(op.EXP2, first) * apply(op.EXP2, exponent - last - first) * apply(op.EXP2, last)
     )
 
 
 @composed(op.EXP2, "x1", "x2", converts=1)
+@exact(np.ldexp, 2)
 def ldexp(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """The numbers `x1` times two to the power of the integers `x2`.
 
@@ -189,12 +205,15 @@ def ldexp(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     if right.dtype not in INTEGER | BOOL:
         raise DTypeError(f"ldexp: x2 is made of integers, got {right.dtype}")
     work = converted(left, dtypes.wide_of(left.dtype))
-    most = 2.0 * dtypes.FORMAT[work.dtype].fraction + 2300.0
+    most = 3.0 * _most_power(
+        work
+    )  # from the smallest number to what overflows, and in each step a normal one
     exponent = apply(op.MAXIMUM, apply(op.MINIMUM, converted(right, work.dtype), most), -most)
     return converted(_scaled(work, exponent), left.dtype)
 
 
 @composed(op.ADD, "x1", "x2")
+@exact(np.gcd, 2)
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """Greatest common divisors of integers. Computes at once, by NumPy: how many steps it takes depends on the values.
 
@@ -205,6 +224,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Tensor:
 
 
 @composed(op.ADD, "x1", "x2")
+@exact(np.lcm, 2)
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """Least common multiples of integers. Computes at once, by NumPy, as `gcd` does.
 
@@ -256,6 +276,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike) -> Tensor:
 
 
 @composed(op.BITWISE_INVERT, "x", converts=0)
+@exact(np.bitwise_count, 1)
 def bitwise_count(x: ArrayLike) -> Tensor:
     """The number of bits set in the absolute value of each integer, as uint8.
 
@@ -283,6 +304,7 @@ def bitwise_count(x: ArrayLike) -> Tensor:
 
 
 @composed(op.NEXTAFTER, "x")
+@exact(np.spacing, 1, besides=frozenset({dtypes.float16}))  # there NumPy's have no sign
 def spacing(x: ArrayLike) -> Tensor:
     """The distance of each number to the next one further from zero; NaN for infinities.
 
@@ -290,38 +312,21 @@ def spacing(x: ArrayLike) -> Tensor:
     True
     """
     tensor = _real_floats("spacing", x)
-    result: Tensor = apply(op.NEXTAFTER, tensor, apply(op.COPYSIGN, math.inf, tensor)) - tensor
+    # zeros of either sign have one above them, as in NumPy
+    away = apply(op.WHERE, apply(op.LESS, tensor, 0.0), -math.inf, math.inf)
+    result: Tensor = apply(op.NEXTAFTER, tensor, away) - tensor
     return result
-
-
-_SERIES = 18.0  # up to here a power series, from here on an asymptotic one, whose error is below exp(-2 x)
 
 
 def i0(x: ArrayLike) -> Tensor:
     """Modified Bessel function of the first kind and order 0.
 
-    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 9.6.12 and 9.7.1.
+    It is even, one at zero, and grows like an exponential. Computed in float64.
 
     >>> tfr.i0(tfr.asarray([0.0])).tolist()
     [1.0]
     """
-    tensor = _real_floats("i0", x)
-    wide = as_dtype("float64")
-    size: Any = apply(
-        op.ABS, converted(tensor, wide if holds(tensor.device, wide) else tensor.dtype)
-    )
-    small: Any = apply(op.MINIMUM, size, _SERIES)
-    large: Any = apply(op.MAXIMUM, size, _SERIES)
-    series: Any = 1.0
-    for k in range(48, 0, -1):
-        series = 1.0 + small * small * series / (4.0 * k * k)
-    tail: Any = 1.0
-    for k in range(24, 0, -1):
-        tail = 1.0 + tail * (2 * k - 1) ** 2 / (8.0 * k * large)
-    # in two factors, so that what is not too large itself does not overflow on the way
-    root = apply(op.EXP, 0.5 * large)
-    asymptotic = root * (root * tail / apply(op.SQRT, 2.0 * math.pi * large))
-    return converted(apply(op.WHERE, size < _SERIES, series, asymptotic), tensor.dtype)
+    return apply(I0, _real_floats("i0", x))
 
 
 def _real_floats(name: str, x: Any) -> Tensor:
@@ -376,7 +381,10 @@ def isreal(x: ArrayLike) -> Tensor:
     >>> tfr.isreal(tfr.asarray([1 + 1j, 2 + 0j])).tolist()
     [False, True]
     """
-    return apply(op.LOGICAL_NOT, iscomplex(x))
+    tensor = operand(x)
+    if tensor.dtype in COMPLEX:
+        return apply(op.EQUAL, apply(op.IMAG, tensor), 0.0)
+    return filled(tensor.shape, True, dtypes.bool_, tensor.device)
 
 
 def iscomplex(x: ArrayLike) -> Tensor:
@@ -390,7 +398,7 @@ def iscomplex(x: ArrayLike) -> Tensor:
     tensor = operand(x)
     if tensor.dtype in COMPLEX:
         return apply(op.NOT_EQUAL, apply(op.IMAG, tensor), 0.0)
-    return apply(op.NOT_EQUAL, tensor, tensor) & False
+    return filled(tensor.shape, False, dtypes.bool_, tensor.device)
 
 
 def iscomplexobj(x: ArrayLike) -> bool:

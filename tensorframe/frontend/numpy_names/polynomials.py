@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.dtypes import COMPLEX, as_dtype
+from tensorframe.backends.silence import silenced
+from tensorframe.dtypes import BITWISE, COMPLEX, as_dtype
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.linalg.contractions import conjugated, matrix_transpose, outer
 from tensorframe.frontend.linalg.decompositions import inv, lstsq
 from tensorframe.frontend.manipulation.joining import concat, stack
@@ -98,11 +100,14 @@ def _aligned(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
     size = max(tensor.size for tensor in pair)
     first, second = (
         concat([filled((size - tensor.size,), False, dtypes.bool_, tensor.device), tensor])
+        if tensor.size < size
+        else tensor
         for tensor in pair
     )
     return first, second
 
 
+@exact(np.polyadd, 2)
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The coefficients of the sum of two polynomials.
 
@@ -119,6 +124,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     return result
 
 
+@exact(np.polysub, 2)
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The coefficients of the difference of two polynomials.
 
@@ -234,6 +240,19 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Any:
     return result
 
 
+@silenced
+def _few_powers(x: Any, count: Any = None, increasing: Any = False) -> Any:
+    """Return what `vander` gives, in the dtype of `x`: NumPy's computes in float64."""
+    work = np.promote_types(x.dtype, np.int64) if x.dtype in BITWISE else x.dtype
+    matrix = np.empty((len(x), len(x) if count is None else count), work)
+    powers = matrix if increasing else matrix[:, ::-1]
+    powers[:, :1] = 1
+    powers[:, 1:] = x[:, None]
+    np.multiply.accumulate(powers[:, 1:], axis=1, out=powers[:, 1:])
+    return matrix
+
+
+@exact(_few_powers, 3, besides=COMPLEX)  # products of these are rounded by layout in NumPy
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Tensor:
     """The matrix of the powers of a vector as columns, `N` of them (as many as elements if None), falling.
 

@@ -11,10 +11,13 @@ import numpy as np
 from tensorframe.dtypes import BOOL, INTEGER
 from tensorframe.errors import ArgumentError, DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
-from tensorframe.frontend.creation.ranges import arange, linspace, meshgrid, positions
+from tensorframe.frontend.creation.grids import meshgrid
+from tensorframe.frontend.creation.ranges import arange, linspace, positions
 from tensorframe.frontend.creation.triangles import tril_indices, triu_indices
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.indexing.searching import nonzero
+from tensorframe.frontend.made_of_numbers import made_of_numbers
 from tensorframe.frontend.manipulation.joining import concat, stack
 from tensorframe.frontend.operands import operand, reshaped, weakly
 from tensorframe.frontend.parameters import choice, count
@@ -57,6 +60,7 @@ def _check(name: str, index: Any, size: int, what: str) -> None:
         raise IndexingError(f"{name}: an index is out of bounds for {what}")
 
 
+@exact(np.unravel_index, 3)
 def unravel_index(
     indices: ArrayLike, shape: ShapeLike, order: Literal["C", "F"] = "C"
 ) -> tuple[Tensor, ...]:
@@ -76,6 +80,7 @@ def unravel_index(
     return tuple(coordinates if order == "F" else coordinates[::-1])
 
 
+@exact(np.ravel_multi_index, 4)
 def ravel_multi_index(
     multi_index: ArrayLike,
     dims: ShapeLike,
@@ -141,6 +146,7 @@ def ix_(*args: Any) -> tuple[Tensor, ...]:
     return tuple(result)
 
 
+@made_of_numbers
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     """The indices of the diagonal of a tensor with `ndim` axes of size `n`.
 

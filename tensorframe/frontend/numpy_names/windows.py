@@ -11,6 +11,7 @@ from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.made_of_numbers import made_of_numbers
 from tensorframe.frontend.operand_nodes import placed
 from tensorframe.frontend.operands import converted, filled
 from tensorframe.frontend.parameters import integer, number
@@ -48,6 +49,7 @@ def _cosines(name: str, M: Any, *weights: float) -> Any:
     return result
 
 
+@made_of_numbers
 def bartlett(M: int, *, device: OnDevice = None) -> Tensor:
     """The triangular window of `M` points, with zeros at both ends.
 
@@ -60,6 +62,7 @@ def bartlett(M: int, *, device: OnDevice = None) -> Tensor:
     return _window("bartlett", 1 - abs(places) / max(places.size - 1, 1), device)
 
 
+@made_of_numbers
 def blackman(M: int, *, device: OnDevice = None) -> Tensor:
     """The Blackman window of `M` points: a sum of three cosines, almost zero at both ends.
 
@@ -69,6 +72,7 @@ def blackman(M: int, *, device: OnDevice = None) -> Tensor:
     return _window("blackman", _cosines("blackman", M, 0.42, 0.5, 0.08), device)
 
 
+@made_of_numbers
 def hamming(M: int, *, device: OnDevice = None) -> Tensor:
     """The Hamming window of `M` points: a raised cosine, 0.08 at both ends.
 
@@ -80,6 +84,7 @@ def hamming(M: int, *, device: OnDevice = None) -> Tensor:
     return _window("hamming", _cosines("hamming", M, 0.54, 0.46), device)
 
 
+@made_of_numbers
 def hanning(M: int, *, device: OnDevice = None) -> Tensor:
     """The Hann window of `M` points: a raised cosine, zero at both ends.
 
@@ -89,6 +94,7 @@ def hanning(M: int, *, device: OnDevice = None) -> Tensor:
     return _window("hanning", _cosines("hanning", M, 0.5, 0.5), device)
 
 
+@made_of_numbers
 def kaiser(M: int, beta: float, *, device: OnDevice = None) -> Tensor:
     """The Kaiser window of `M` points, made of Bessel functions: the larger `beta`, the narrower.
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorframe.dtypes import COMPLEX, complex_of, float_of, int64
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.indexing.searching import take_along_axis
 from tensorframe.frontend.manipulation.joining import unstack
 from tensorframe.frontend.manipulation.views import part_of
@@ -24,6 +27,7 @@ from tensorframe.ops.sorting import ARGSORT
 __all__ = ["lexsort", "sort_complex"]
 
 
+@exact(np.lexsort, 2)
 def lexsort(keys: ArrayLike, axis: int = -1) -> Tensor:
     """The positions that sort by several keys along `axis`: by the last key, where it is equal by the one before.
 
@@ -91,6 +95,12 @@ def places_among_complex(
     return reshaped(part_of(at_each, 0, 0 if is_left else a.size, v.size), v.shape)
 
 
+def _numpys_sort_complex(array: Any) -> Any:
+    """Return what `sort_complex` gives: zeros of either sign are equal, and keep their order, unlike in NumPy's."""
+    return np.sort(array.astype(np.result_type(array, np.complex64)), axis=-1, kind="stable")
+
+
+@exact(_numpys_sort_complex, 1)
 def sort_complex(a: ArrayLike) -> Tensor:
     """The elements in order along the last axis, by their real parts first, as complex numbers.
 
