@@ -97,7 +97,6 @@ from tensorframe.frontend.grad_scaler import GradScaler as GradScaler
 from tensorframe.frontend.indexing.searching import argwhere as argwhere
 from tensorframe.frontend.indexing.searching import flatnonzero as flatnonzero
 from tensorframe.frontend.indexing.searching import nonzero as nonzero
-from tensorframe.frontend.indexing.searching import put_along_axis as put_along_axis
 from tensorframe.frontend.indexing.searching import searchsorted as searchsorted
 from tensorframe.frontend.indexing.searching import take as take
 from tensorframe.frontend.indexing.searching import take_along_axis as take_along_axis
@@ -173,13 +172,8 @@ from tensorframe.frontend.numpy_names.bits import packbits as packbits
 from tensorframe.frontend.numpy_names.bits import unpackbits as unpackbits
 from tensorframe.frontend.numpy_names.choosing import choose as choose
 from tensorframe.frontend.numpy_names.choosing import compress as compress
-from tensorframe.frontend.numpy_names.choosing import copyto as copyto
 from tensorframe.frontend.numpy_names.choosing import extract as extract
-from tensorframe.frontend.numpy_names.choosing import fill_diagonal as fill_diagonal
 from tensorframe.frontend.numpy_names.choosing import piecewise as piecewise
-from tensorframe.frontend.numpy_names.choosing import place as place
-from tensorframe.frontend.numpy_names.choosing import put as put
-from tensorframe.frontend.numpy_names.choosing import putmask as putmask
 from tensorframe.frontend.numpy_names.choosing import resize as resize
 from tensorframe.frontend.numpy_names.choosing import select as select
 from tensorframe.frontend.numpy_names.copies import asanyarray as asanyarray
@@ -356,6 +350,12 @@ from tensorframe.frontend.numpy_names.windows import blackman as blackman
 from tensorframe.frontend.numpy_names.windows import hamming as hamming
 from tensorframe.frontend.numpy_names.windows import hanning as hanning
 from tensorframe.frontend.numpy_names.windows import kaiser as kaiser
+from tensorframe.frontend.numpy_names.writing import copyto as copyto
+from tensorframe.frontend.numpy_names.writing import fill_diagonal as fill_diagonal
+from tensorframe.frontend.numpy_names.writing import place as place
+from tensorframe.frontend.numpy_names.writing import put as put
+from tensorframe.frontend.numpy_names.writing import put_along_axis as put_along_axis
+from tensorframe.frontend.numpy_names.writing import putmask as putmask
 from tensorframe.frontend.ordering.histograms import Histogram as Histogram
 from tensorframe.frontend.ordering.histograms import bincount as bincount
 from tensorframe.frontend.ordering.histograms import digitize as digitize

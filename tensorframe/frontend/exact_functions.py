@@ -269,4 +269,4 @@ def _fit(kind: Kind) -> bool:
                 return False
         elif (other is float and own not in FLOAT) or (other is int and own not in REAL):
             return False
-    return own.isbuiltin == 1
+    return bool(own.isbuiltin == 1)

@@ -44,7 +44,9 @@ def made_of_numbers(function: _Function) -> _Function:
     @wraps(function)
     def call(*values: Any, **options: Any) -> Any:
         key: list[Any] = [default_float(), default_device().number]
-        if not _is_distinguished_by(values, key) or (options and not _is_distinguished_by(options.values(), key)):
+        if not _is_distinguished_by(values, key) or (
+            options and not _is_distinguished_by(options.values(), key)
+        ):
             return function(*values, **options)
         if options:
             if options.get("device") is not None:  # which one "auto" is may change

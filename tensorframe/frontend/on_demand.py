@@ -31,7 +31,7 @@ EXPORTS = {
     "machine_limits": "finfo iinfo",
     "numpy_names.along": "apply_along_axis apply_over_axes",
     "numpy_names.bits": "packbits unpackbits",
-    "numpy_names.choosing": "choose compress copyto extract fill_diagonal piecewise place put putmask resize select",
+    "numpy_names.choosing": "choose compress extract piecewise resize select",
     "numpy_names.copies": "asanyarray asarray_chkfinite ascontiguousarray asfortranarray copy frombuffer fromiter "
     "fromstring",
     "numpy_names.elementwise": "angle bitwise_count divmod fabs fix float_power frexp gcd i0 iscomplex iscomplexobj "
@@ -54,6 +54,7 @@ EXPORTS = {
     "vander",
     "numpy_names.positions": "c_ diag_indices diag_indices_from ix_ mask_indices mgrid ndenumerate ogrid r_ "
     "ravel_multi_index tril_indices_from triu_indices_from unravel_index",
+    "numpy_names.writing": "copyto fill_diagonal place put put_along_axis putmask",
     "numpy_names.windows": "bartlett blackman hamming hanning kaiser",
     "ordering.histograms": "Histogram bincount digitize histogram histogram_bin_edges",
     "ordering.interpolation": "interp",

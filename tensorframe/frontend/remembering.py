@@ -81,10 +81,16 @@ def remembered_of(
                         return function(*values, **options)
                     for tensor in tensors:
                         node = tensor.node
-                        if node.dtype not in FLOATING:
+                        dtype = node.dtype
+                        # such as `is_usual` wants it
+                        if (
+                            dtype not in FLOATING
+                            or (operands and node.device is not operands[0].device)
+                            or (node.storage is None and not node.inputs)
+                        ):
                             return function(*values, **options)
                         same_as = operands.index(node) if node in operands else -1
-                        key += (node.shape, node.dtype, same_as)
+                        key += (node.shape, dtype, same_as)
                         operands.append(node)
                 elif kind in _PLAIN:
                     key.append(value)
@@ -102,7 +108,7 @@ def remembered_of(
                     key.append((name, kind, value or str(value)))
                 else:
                     return function(*values, **options)
-            if not is_usual(operands):
+            if autocast_dtype.get() is not None:
                 return function(*values, **options)
             key.append((operands[0].device if operands else default_device()).number)
             same = known.get(tuple(key))

@@ -61,6 +61,7 @@ from tensorframe.ops.term import (
     equal,
     erf,
     exp,
+    exp2,
     floor_divide,
     log1p,
     maximum,
@@ -103,6 +104,13 @@ def row(
 
 def _cast_result(_operand: DType, target: DType) -> DType:
     return target
+
+
+def _binary_log_of_sum(x: Term, y: Term) -> Term:
+    """log2(2**x + 2**y)."""
+    sums = maximum(x, y) + log1p(exp2(-abs(x - y))) / log_of(2)
+    # equal infinities have no distance; both share in the slope of equal numbers
+    return where(equal(x, y), x * 0.5 + (y * 0.5 + 1.0), sums)
 
 
 def _odds(x: Term) -> Term:
@@ -155,6 +163,7 @@ LOG2 = core("log2", 1, FLOATING, same, "Logarithm to base 2.", cost=10, precisio
 LOG10 = core("log10", 1, FLOATING, same, "Logarithm to base 10.", cost=10, precision=FULL, vjp=partials(lambda _out, x: 1 / (x * log_of(10))), at={1.0: 0.0, 0.0: -inf, -1.0: nan})
 LOGADDEXP = core("logaddexp", 2, FLOAT, same, "log(exp(x1) + exp(x2)), without overflow on the way.", commutative=True, cost=25, precision=FULL, vjp=partials(lambda _out, x, y: weight(x, y), lambda _out, x, y: weight(y, x)), at={(0.0, -inf): 0.0, (-inf, -inf): -inf, (inf, 0.0): inf})
 SQRT = core("sqrt", 1, FLOATING, same, "Square root; NaN for negative real elements.", cost=4, exact=FLOAT, vjp=partials(lambda out, _x: 0.5 / out), at={4.0: 2.0, -0.0: -0.0, -1.0: nan})
+LOGADDEXP2 = row("logaddexp2", FLOAT, same, _binary_log_of_sum, "log2(2**x1 + 2**x2), without overflow on the way.", public=False, commutative=True, precision=FULL, at={(3.0, 3.0): 4.0, (0.0, -inf): 0.0, (-inf, -inf): -inf, (inf, 0.0): inf})
 CBRT = core("cbrt", 1, FLOAT, same, "Real cube root.", in_standard=False, cost=12, odd=True, vjp=partials(lambda out, _x: 1 / (out * out * 3)), at={64.0: 4.0, -8.0: -2.0})
 
 # --- trigonometric and hyperbolic

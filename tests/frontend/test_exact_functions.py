@@ -22,6 +22,12 @@ _INTEGERS = {
     name: np.asarray([*_DRAW.integers(0, 100, 9), np.iinfo(name).max, np.iinfo(name).min], name)
     for name in ("int8", "uint8", "int32", "int64", "uint64")
 }
+_SUMMED = {
+    name: (_DRAW.normal(size=23) + 1j * _DRAW.normal(size=23)).astype(name)
+    if name[0] == "c"
+    else _DRAW.normal(size=23).astype(name)
+    for name in ("float16", "float32", "float64", "complex64", "complex128")
+}
 _POWERS = np.asarray([0, 3, -3, 130, -130, 300, -300, 5000, -5000, 1, -1, -20, 148, -148], np.int32)
 
 # what is called with tensors of these arrays, by dtype
@@ -46,8 +52,15 @@ _OF_ONE = {
     "vander": (lambda x: tfr.vander(x, 4), _FLOATS | _INTEGERS),
     "vander rising": (lambda x: tfr.vander(x, 2, True), _FLOATS | _INTEGERS),
     "vander of ones": (lambda x: tfr.vander(x, 1), _FLOATS),
+    "polyint": (tfr.polyint, _FLOATS),
     "polyadd": (lambda x: tfr.polyadd(x, x[:3]), _FLOATS | _INTEGERS),
     "polysub": (lambda x: tfr.polysub(x[4:], x), _FLOATS | _INTEGERS),
+    "convolve": (lambda x: tfr.convolve(x, x[3:6], "same"), _SUMMED | _INTEGERS),
+    "correlate": (lambda x: tfr.correlate(x, x[3:8]), _SUMMED | _INTEGERS),
+    "correlate in full": (lambda x: tfr.correlate(x[2:4], x, "full"), _SUMMED | _INTEGERS),
+    "choose": (lambda x: tfr.choose(x[:9] % 3, (x[:9], x[1:10], x[2:])), _INTEGERS),
+    "compress": (lambda x: tfr.compress(x > 1, x), _FLOATS | _INTEGERS),
+    "extract": (lambda x: tfr.extract(x > 1, x), _FLOATS | _INTEGERS),
     "resize": (lambda x: tfr.resize(x, (3, 7)), _FLOATS | _INTEGERS),
     "unravel_index": (
         lambda x: tfr.unravel_index(x[:9] % 30, (5, 6)),
@@ -92,6 +105,9 @@ _WRITTEN = {
     "place": lambda t, x: tfr.place(t, x > 1, x[:2]),
     "putmask": lambda t, x: tfr.putmask(t, x > 1, x[:3]),
     "putmask a number": lambda t, x: tfr.putmask(t, x > 1, 3),
+    "put_along_axis": lambda t, x: tfr.put_along_axis(t, tfr.asarray([1, 0, -1, 1]), x[:4], 0),
+    "copyto": lambda t, x: tfr.copyto(t, x[:1]),
+    "copyto a number": lambda t, x: tfr.copyto(t, 2),
     "fill_diagonal": lambda t, x: tfr.fill_diagonal(t, 2),
     "fill_diagonal wrapped": lambda t, x: tfr.fill_diagonal(t, x[:2], True),
 }
@@ -120,6 +136,7 @@ _FRAMES = {
     "ldexp": (tfr.ldexp, 6),
     "packbits": (lambda x, i: tfr.packbits(i), 8),
     "lexsort": (lambda x, i: tfr.lexsort((i, x)), 12),
+    "correlate": (lambda x, i: tfr.correlate(x, x), 12),
     "put": (lambda x, i: tfr.put(tfr.asarray(x), i, 1.0), 12),
 }
 

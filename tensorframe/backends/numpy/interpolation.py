@@ -20,7 +20,7 @@ _in_full = formula(INTERP.expand, INTERP.arity)
 def _interpolated(x: Array, xp: Array, fp: Array) -> Array:
     """Return the values of the row's formula, which is computed in full where a line is no number on one side."""
     last = len(xp) - 1
-    if not last or (xp[1:] < xp[:-1]).any():
+    if not last or np.logical_or.reduce(xp[1:] < xp[:-1]):
         return _in_full(x, xp, fp)
     low = xp[1:last].searchsorted(x, "right")  # the point below, and none of the ends beyond
     x0, f0 = xp.take(low), fp.take(low)

@@ -18,6 +18,7 @@ from tensorframe.frontend.dispatch import (
 )
 from tensorframe.frontend.elementwise.comparisons import RECORDERS
 from tensorframe.frontend.elementwise.ufunc_methods import attach
+from tensorframe.frontend.operands import filled
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
 from tensorframe.ops.elementwise import CONJ, IMAG, LOGICAL_AND, POSITIVE, REAL_PART, WHERE
@@ -93,6 +94,8 @@ def _of_three(op: Op) -> Callable[..., Tensor]:
 
 def _of_part(op: Op, record: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
     def part(val: Any) -> Tensor:
+        if op is IMAG and type(val) is Tensor and val.node.dtype in dtypes.REAL:
+            return filled(val.node.shape, 0, val.node.dtype, val.node.device)
         if op is IMAG and getattr(val, "dtype", None) == dtypes.bool_:
             return binary(LOGICAL_AND, val, False)  # as NumPy's: a bool, and no number
         return record(val)

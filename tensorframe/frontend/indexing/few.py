@@ -74,12 +74,23 @@ def few_sliced(node: Node, key: slice) -> Tensor | None:
 
 def few_gathered(node: Node, key: Any) -> Tensor | None:
     """Return the few elements of a computed tensor at computed positions along its first axis; None for all else."""
-    device = node.device
-    array = _host_array(node, device)
-    if array is None or not array.ndim or needing_nodes or spans.onlookers:
+    # `_host_array` written out: loops select a few elements in each step
+    storage = node.storage
+    if storage is None or needing_nodes or spans.onlookers:
         return None
-    positions = _host_array(key.node, device) if type(key) is Tensor else key
-    if type(positions) is not np.ndarray or not positions.ndim or positions.dtype not in INTEGER:
+    array, positions = storage.handle, key
+    if type(key) is Tensor:
+        storage = key.node.storage
+        if storage is None or key.node.device is not node.device:
+            return None
+        positions = storage.handle
+    if (
+        type(array) is not np.ndarray
+        or not array.ndim
+        or type(positions) is not np.ndarray
+        or not positions.ndim
+        or positions.dtype not in INTEGER
+    ):
         return None
     options = overridden() or Process.base
     if (

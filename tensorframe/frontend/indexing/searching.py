@@ -25,15 +25,12 @@ from tensorframe.frontend.operands import (
     array_beside,
     comparable,
     converted,
-    flattened,
     operand,
     promoted,
-    reshaped,
 )
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import broadcast, normalize_axis
 from tensorframe.ops.elementwise import MAXIMUM, MINIMUM, NOT_EQUAL, REMAINDER, WHERE
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
 from tensorframe.ops.sorting import SEARCHSORTED
@@ -42,7 +39,6 @@ __all__ = [
     "argwhere",
     "flatnonzero",
     "nonzero",
-    "put_along_axis",
     "searchsorted",
     "take",
     "take_along_axis",
@@ -69,7 +65,7 @@ def take(
     a, dimension = along_line("take", a, axis)
     if mode != "raise":
         indices = within(mode, indices, a.shape[dimension])
-    index = _indices("take", indices, dimension, a)
+    index = indices_along("take", indices, dimension, a)
     result = call(GATHER, a, index, attrs=((dimension,), dimension))
     return result if out is None else delivered("take", result, out)
 
@@ -92,48 +88,12 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
     [[1, 2, 3], [4, 5, 6]]
     """
     arr, dimension = along("take_along_axis", arr, axis)
-    index = _indices("take_along_axis", indices, dimension, arr)
-    _need_line("take_along_axis", arr, index)
+    index = indices_along("take_along_axis", indices, dimension, arr)
+    need_line("take_along_axis", arr, index)
     return call(TAKE_ALONG_AXIS, arr, index, attrs=(dimension,))
 
 
-def put_along_axis(
-    arr: Tensor, indices: ArrayLike, values: ArrayLike, axis: int | None = -1
-) -> None:
-    """Make `arr` a handle on a copy with `values` at the positions that `take_along_axis` would read.
-
-    No other tensor changes. The values broadcast to the indices. DTypeError if their dtype is of a higher kind.
-
-    >>> x = tfr.asarray([[3, 1], [2, 5]])
-    >>> tfr.put_along_axis(x, tfr.asarray([[1], [0]]), 0, axis=1)
-    >>> x.tolist()
-    [[3, 0], [0, 5]]
-    """
-    if not isinstance(arr, Tensor):
-        raise DTypeError(
-            f"put_along_axis: changes a Tensor, got {type(arr).__name__}",
-            suggestions=("tfr.asarray(arr) first",),
-        )
-    if axis is None:
-        flat = flattened(operand(arr))
-        flat[operand(indices)] = values
-        arr._rebind(reshaped(flat, arr.shape).node)
-        return
-    axis = normalize_axis("put_along_axis", axis, arr.ndim)
-    index = _indices("put_along_axis", indices, axis, arr)
-    _need_line("put_along_axis", arr, index)
-    shape = broadcast(
-        "put_along_axis", arr.shape[:axis] + (1,) + arr.shape[axis + 1 :], index.shape
-    )
-    key: list[Any] = [
-        np.arange(size).reshape((-1,) + (1,) * (arr.ndim - 1 - number))
-        for number, size in enumerate(shape)
-    ]
-    key[axis] = index
-    arr[tuple(key)] = values
-
-
-def _need_line(name: str, x: Tensor, index: Tensor) -> None:
+def need_line(name: str, x: Tensor, index: Tensor) -> None:
     if index.ndim != x.ndim:
         raise ShapeError(
             f"{name}: x has {x.ndim} axes, the indices have {index.ndim}",
@@ -141,7 +101,7 @@ def _need_line(name: str, x: Tensor, index: Tensor) -> None:
         )
 
 
-def _indices(name: str, indices: Any, axis: int, x: Tensor) -> Tensor:
+def indices_along(name: str, indices: Any, axis: int, x: Tensor) -> Tensor:
     """Return indices into an axis of `x` as a Tensor of integers within its bounds."""
     if not isinstance(indices, Tensor):
         indices = array_beside(indices, x.device)

@@ -264,15 +264,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     >>> tfr.logaddexp2(tfr.asarray([3.0]), 3.0).tolist()
     [4.0]
     """
-    left, right = floating(x1, x2)
-    if left.dtype in COMPLEX:
-        raise DTypeError(f"logaddexp2: takes real numbers, got {left.dtype}")
-    larger: Any = apply(op.MAXIMUM, left, right)
-    distance: Any = apply(op.ABS, left - right)
-    sums = larger + apply(op.LOG1P, apply(op.EXP2, -distance)) / math.log(2)
-    # equal infinities have no distance; both share in the slope of equal numbers
-    tied = 0.5 * left + (0.5 * right + 1.0)
-    return apply(op.WHERE, apply(op.EQUAL, left, right), tied, sums)
+    return apply(op.LOGADDEXP2, x1, x2)
 
 
 @composed(op.BITWISE_INVERT, "x", converts=0)

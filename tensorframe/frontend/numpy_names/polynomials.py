@@ -219,6 +219,14 @@ def _beside_powers(tensor: Tensor) -> Tensor:
     return converted(tensor, dtypes.promote(tensor.dtype, as_dtype("int64")))
 
 
+def _few_integrated(p: Any) -> Any:
+    """Return what `polyint` gives of floats, in their dtype: NumPy's computes in float64."""
+    result = np.zeros(p.size + 1, p.dtype)
+    np.divide(p, np.arange(p.size, 0, -1, p.dtype), result[:-1])
+    return result
+
+
+@exact(_few_integrated, 1, besides=COMPLEX)  # quotients of these are rounded otherwise in NumPy
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Any:
     """The coefficients of the antiderivative of order `m`; `k` are its constants, in the order of integration.
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import flip, part_of
 from tensorframe.frontend.operands import beside, converted, floating, promoted, reshaped, with_axes
@@ -24,6 +27,8 @@ from tensorframe.ops.elementwise import ABS, CONJ, EQUAL, LESS, NOT_EQUAL, WHERE
 from tensorframe.ops.library import CONVOLVE
 
 Mode = Literal["full", "same", "valid"]
+# NumPy adds up in half precision, and of bools whether any of the products is true
+_NARROW: Final = frozenset({dtypes.float16, dtypes.bool_})
 
 __all__ = ["convolve", "correlate", "gradient", "trapezoid"]
 
@@ -193,6 +198,7 @@ def _at_ends(values: Tensor, axis: int, first: Any, last: Any) -> tuple[Tensor, 
     )
 
 
+@exact(np.convolve, 3, besides=_NARROW)
 def convolve(a: ArrayLike, v: ArrayLike, mode: Mode = "full") -> Tensor:
     """Discrete convolution of two vectors: sums of products, one of them reversed and shifted along the other.
 
@@ -212,6 +218,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: Mode = "full") -> Tensor:
     return call(CONVOLVE, long, short, attrs=(mode,))
 
 
+@exact(np.correlate, 3, besides=_NARROW)
 def correlate(a: ArrayLike, v: ArrayLike, mode: Mode = "valid") -> Tensor:
     """Cross-correlation of two vectors: sums of products, the conjugate of one shifted along the other.
 

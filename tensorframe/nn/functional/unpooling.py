@@ -8,7 +8,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
-from tensorframe.frontend.indexing.searching import put_along_axis
+from tensorframe.frontend.numpy_names.writing import put_along_axis
 from tensorframe.frontend.operands import filled, operand, reshaped
 from tensorframe.frontend.parameters import integers
 from tensorframe.frontend.tensor import Tensor
