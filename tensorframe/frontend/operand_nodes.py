@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import copysign
 from typing import Any
@@ -50,14 +50,7 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
         nodes = [operand.node if type(operand) is Tensor else None for operand in operands]
     else:
         values = [plain(operand) for operand in operands]
-        home = home_of(values)
-        nodes = [
-            None
-            if type(value) in PYTHON_NUMBERS or isinstance(value, SEQUENCES)
-            else as_node(value, home)
-            for value in values
-        ]
-        add_sequences(values, nodes, op.conditions)
+        nodes = nodes_beside(values, as_node, op.conditions)
     partners = [node.dtype for node in nodes[op.conditions :] if node is not None]
     like = dtypes.promote(*partners) if partners else None
     if like in dtypes.INTEGER and op.accepts.isdisjoint(dtypes.INTEGER):
@@ -87,11 +80,30 @@ def plain(value: Any) -> Any:
     return value if kind is None else kind(value)
 
 
-def add_sequences(values: Sequence[Any], nodes: list[Node | None], free: int = 0) -> None:
+def nodes_beside(
+    values: Sequence[Any], as_array: Callable[[Any, Device | None], Node], free: int = 0
+) -> list[Node | None]:
+    """Return values as nodes, with None for Python numbers: their dtype is known when all others are.
+
+    `as_array` gives the node of what is neither number nor sequence, from it and where the first Tensor lives. The
+    first `free` values take no part in promotion.
+    """
+    home = home_of(values)
+    nodes = [
+        None
+        if type(value) in PYTHON_NUMBERS or isinstance(value, SEQUENCES)
+        else as_array(value, home)
+        for value in values
+    ]
+    _add_sequences(values, nodes, free)
+    return nodes
+
+
+def _add_sequences(values: Sequence[Any], nodes: list[Node | None], free: int) -> None:
     """Set the nodes of those values that are sequences: arrays of the dtype that `asarray` gives them.
 
     They are made where the other nodes are, and in what these promote to if that is wider: a Python float that was
-    float32 on its way to float64 would have lost digits. The first `free` values take no part in promotion.
+    float32 on its way to float64 would have lost digits.
     """
     places = [index for index, value in enumerate(values) if isinstance(value, SEQUENCES)]
     if not places:

@@ -15,11 +15,10 @@ from tensorframe.frontend.dispatch import call, handle_on, recorded
 from tensorframe.frontend.operand_nodes import (
     PYTHON_NUMBERS,
     SEQUENCES,
-    add_sequences,
     all_tensors,
     as_node,
-    home_of,
     new_constant,
+    nodes_beside,
     plain,
 )
 from tensorframe.frontend.tensor import Tensor
@@ -90,30 +89,26 @@ def weakly(values: Sequence[Any]) -> list[Tensor]:
     if all_tensors(values):
         return [handle_on(value.node) for value in values]
     values = [plain(value) for value in values]
-    home = home_of(values)
-    tensors = [
-        None
-        if type(value) in PYTHON_NUMBERS or isinstance(value, SEQUENCES)
-        else array_beside(value, home)
-        for value in values
-    ]
-    nodes = [None if tensor is None else tensor.node for tensor in tensors]
-    add_sequences(values, nodes)
+    nodes = nodes_beside(values, _array_node)
     known = [node for node in nodes if node is not None]
     if not known:
         return [asarray(value) for value in values]
     like, device = dtypes.promote(*[node.dtype for node in known]), known[0].device
     return [
-        Tensor(node or new_constant(value, like, device)) if tensor is None else tensor
-        for value, tensor, node in zip(values, tensors, nodes, strict=True)
+        handle_on(node or new_constant(value, like, device))
+        for value, node in zip(values, nodes, strict=True)
     ]
 
 
 def array_beside(value: Any, home: Device | None) -> Tensor:
     """Return a Tensor of the function's own; of a NumPy array on the device `home`, where it holds the dtype."""
+    return handle_on(_array_node(value, home))
+
+
+def _array_node(value: Any, home: Device | None) -> Node:
     if home is not None and type(value) is np.ndarray:
-        return handle_on(as_node(value, home))
-    return operand(value)
+        return as_node(value, home)
+    return asarray(value).node
 
 
 def comparable(x1: Any, x2: Any) -> list[Tensor]:
