@@ -12,7 +12,8 @@ from typing import Any
 
 from tensorframe.backends.contract import INTERFACE_VERSION, About
 from tensorframe.backends.extension_points import OPS, POINTS, Listed, listed, point_of
-from tensorframe.codegen.c import Bodies, Dialect, DynamicSharedMemory, print_kernel
+from tensorframe.codegen.c import print_kernel
+from tensorframe.codegen.c_dialect import Bodies, Dialect, DynamicSharedMemory
 from tensorframe.codegen.raw.c import print_raw
 from tensorframe.documentation.docstrings import complete_module
 from tensorframe.errors import ArgumentError, TensorFrameError

@@ -207,7 +207,7 @@ class Point:
 
 OPS = Point("op", "tensorframe.frontend.functions.extension:ElementwiseOp")
 DIALECTS = Point(
-    "dialect", "tensorframe.codegen.c:Dialect", frozenset({"opencl", "cuda", "wgsl", "cpu"})
+    "dialect", "tensorframe.codegen.c_dialect:Dialect", frozenset({"opencl", "cuda", "wgsl", "cpu"})
 )
 FORMATS = Point(
     "format",

@@ -1,17 +1,12 @@
-"""Kernels of work-groups as C, in the words of a dialect: OpenCL C or CUDA C++.
-
-Elements of less than 32 bits, and booleans, are computed with as C does it and cut off; narrow dtypes are held in
-float. Signed integers are added as unsigned ones, which may overflow.
-"""
+"""Kernels of work-groups as C, in the words of a dialect: OpenCL C, CUDA C++, or another package's."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
-from math import isfinite, isnan
-from typing import Any
 
+from tensorframe.codegen.c_dialect import Dialect
+from tensorframe.codegen.c_expressions import PAIR, CExpressions, grouped
 from tensorframe.codegen.pointer_vectors import PointerVectors, Side, alignment_of
 from tensorframe.codegen.printer import indented
 from tensorframe.codegen.text import Text
@@ -19,114 +14,9 @@ from tensorframe.codegen.words import origin, parameters
 from tensorframe.digests import sha256
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
 from tensorframe.kernel import ir
-from tensorframe.ops.printed import FUNCTIONS, Printed, suffix
-from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.quick_tuples import NamedTuple
 
-
-@dataclass(frozen=True, slots=True)
-class Bodies:
-    """What the bodies of users' own kernels take of a C dialect beside what generated kernels do."""
-
-    numbers: Mapping[str, str]
-    """Dtype -> how a number is made of a word {low}, and of the one behind it, {high}."""
-    local: str
-    """The type of a pointer to memory of {type} that a group shares."""
-    function: str
-    """What the declaration of a function of its own begins with."""
-    prelude: str = ""
-    types: Mapping[str, str] = field(default_factory=dict)
-    """Dtype -> the type of an element, where it is another one, or the dialect has none."""
-    reserved: frozenset[str] = frozenset()
-    """Names that users cannot have."""
-
-
-@dataclass(frozen=True, slots=True)
-class DynamicSharedMemory:
-    """How kernels declare dynamic shared memory, which a launch sets the size of: more than `beyond` bytes of it."""
-
-    beyond: int
-    declaration: str
-    """Of all {bytes}."""
-    part: str
-    """Declaration of {count} elements of {type} called {name}, which begin with its byte {first}."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Dialect:
-    """How a C dialect spells what the language leaves open.
-
-    Another package's is announced under its `name` in the group `tensorframe.dialects`: `explain(source=name)` prints
-    kernels in it, `raw_kernel` and `ElementwiseOp` take texts in it, and devices run it whose
-    `Capabilities.language` is that name.
-    """
-
-    name: str
-    types: dict[str, str]  # dtype -> the type of a value
-    stored: dict[str, str]  # dtype -> the type of an element in memory
-    suffixes: dict[str, str]  # dtype -> what follows a literal
-    prelude: str
-    signature: (
-        str  # of a kernel {name} with {operands}, and {argument}: a struct {words} of {count} words
-    )
-    operand: str  # {const}{type} {name}
-    shared: str  # declaration of {count} elements of {type} called {name}
-    barrier: str
-    grid: tuple[str, str]  # the first index of a thread, and the number of threads
-    groups: tuple[str, str]
-    lane: str
-    vector: str  # declaration of a type {name}: {count} elements of {type}, which begin at a multiple of {bytes}
-    pointer: str  # to a {const}{type} in memory
-    address: str  # the type of an address as a number
-    subgroup: int = 0  # neighbouring threads among which `shuffled` reads values
-    helpers: Mapping[str, str] = field(
-        default_factory=dict
-    )  # functions, printed where they are used
-    # narrow dtypes that it has in memory: how an element is loaded ({buffer}, {at}) and stored ({value})
-    narrow: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    title: str = ""  # what people call it, if not by its name
-    bodies: Bodies | None = None  # without them it takes no raw kernels
-    copied: str = ""  # waits for what `copy_neighbours` copies; without it there are no tiles of half precision
-    dynamic_shared: DynamicSharedMemory | None = None  # without it all shared memory is declared
-    about: Any = None  # of a package's own: for which version of the interface it was written
-
-
-_INFIX = {
-    "divide": "/",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-    "logical_and": "&&",
-    "logical_or": "||",
-    "bitwise_and": "&",
-    "bitwise_or": "|",
-    "bitwise_xor": "^",
-}
-# arithmetic that wraps for integers
-_WRAPS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "accumulate_add": "+",
-    "accumulate_multiply": "*",
-}
-# functions of the prelude, or of the language, that take any dtype they are defined on
-_CALLS = {
-    "fma": "fma",
-    "sqrt": "sqrt",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-    "round": "rint",
-    "copysign": "copysign",
-}
-
-
-# Two floats, which are called as the machine ops that take a pair apart.
-_PAIR = "two_floats"
+# The type of pairs, and what makes one.
 _PAIRS = """\
 typedef struct { float high, low; } two_floats;
 HELPER two_floats two_floats_of(float high, float low) {
@@ -156,11 +46,10 @@ class _Share(NamedTuple):
     size: int | None
 
 
-class _Printer(PointerVectors):
+class _Printer(CExpressions, PointerVectors):
     def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
-        super().__init__(kernel)
-        self._dialect = dialect
-        self._own: dict[str, str] = {}  # functions of other packages' rows, by name
+        PointerVectors.__init__(self, kernel)
+        CExpressions.__init__(self, dialect)
         self._shares: dict[str, _Share] = {}
         self._barrier = [dialect.barrier]
         self.lane, self.grid = dialect.lane, dialect.grid
@@ -200,7 +89,7 @@ class _Printer(PointerVectors):
 
     def _helpers(self, text: str) -> list[str]:
         """Return the functions that a text needs, those that they need before them."""
-        known = {_PAIR: _PAIRS, **self._dialect.helpers, **self._own}
+        known = {PAIR: _PAIRS, **self._dialect.helpers, **self._own}
         helpers: dict[str, None] = {}
 
         begun: set[str] = set()  # one that is spelled in two ways has its own name in it
@@ -228,14 +117,10 @@ class _Printer(PointerVectors):
             value = f"{first} != 0" if dtype == bool_ else f"({kind}){first}"
         return f"const {kind} {name} = {value};"
 
-    def type(self, dtype: DType) -> str:
-        """Return the type that values are held in."""
-        return _PAIR if dtype == ir.PAIR else self._dialect.types[wide_of(dtype).name]
-
     def _stored(self, dtype: DType) -> str:
         """Return the type of an element in memory; narrow dtypes are their bits."""
         if dtype == ir.PAIR:
-            return _PAIR
+            return PAIR
         stored = self._dialect.stored.get(dtype.name)
         return stored or self._dialect.types[f"uint{8 * dtype.itemsize}"]
 
@@ -258,7 +143,7 @@ class _Printer(PointerVectors):
             return super().copy(copy)
         self._barrier = [self._dialect.copied, self._dialect.barrier]
         source = copy.source.name
-        to = f"{copy.buffer.name} + {_group(self.text(copy.position))}"
+        to = f"{copy.buffer.name} + {grouped(self.text(copy.position))}"
         first = f"{source} + ({origin(source)} + {self.text(copy.source_position)})"
         return [f"copy_neighbours({to}, {first}, {self.text(copy.valid)});"]
 
@@ -409,96 +294,3 @@ class _Printer(PointerVectors):
             return f"{name}[{position}]"
         load, _ = self._narrow(buffer.dtype)
         return load.format(buffer=name, at=position)
-
-    def literal(self, literal: ir.Literal) -> str:
-        """Return a number."""
-        if literal.dtype == bool_:
-            return "true" if literal.value else "false"
-        if literal.dtype in FLOAT:
-            return self._float(float(literal.dtype.type(literal.value.real)), literal.dtype)
-        value = int(literal.value.real)
-        kind, suffix = self.type(literal.dtype), self._dialect.suffixes.get(literal.dtype.name, "")
-        if literal.dtype.kind == "i" and value == -(2 ** (8 * literal.dtype.itemsize - 1)):
-            return (
-                f"({kind})({value + 1}{suffix} - 1)"  # the number without its sign is out of range
-            )
-        return f"({kind}){value}{suffix}" if literal.dtype.itemsize < 4 else f"{value}{suffix}"
-
-    def _float(self, value: float, dtype: DType) -> str:
-        double = dtype == float64
-        if isfinite(value):
-            return value.hex() if double else f"{value.hex()}f"
-        if double:
-            bits = "7ff8" if isnan(value) else "7ff0" if value > 0 else "fff0"
-            return f"as_float64(0x{bits}000000000000{self._dialect.suffixes['uint64']})"
-        bits = "7fc0" if isnan(value) else "7f80" if value > 0 else "ff80"
-        return f"as_float32(0x{bits}0000u)"
-
-    def apply(self, expr: ir.Apply, operands: list[str]) -> str:
-        """Return a machine op on printed operands."""
-        op, dtype = expr.op, expr.dtype
-        if op in _CALLS:
-            return f"{_CALLS[op]}({', '.join(operands)})"
-        if op == "accumulate_add" and dtype in FLOAT and _is_product(expr.arguments[1]):
-            factors = [self.text(operand) for operand in expr.arguments[1].operands]
-            return f"multiply_add_{dtype.name}({', '.join([*factors, operands[0]])})"
-        if op in _WRAPS:
-            return self._wrap(dtype, f" {_WRAPS[op]} ", operands)
-        if op in _INFIX:
-            return f"({operands[0]} {_INFIX[op]} {operands[1]})"
-        if op == "negative":
-            if dtype in FLOAT:
-                return f"(-{operands[0]})"
-            return self._wrap(dtype, " - ", ["0", operands[0]])
-        if op == "bitwise_invert":
-            return f"({self.type(dtype)})(~{operands[0]})"
-        if op == "logical_not":
-            return f"(!{operands[0]})"
-        if op == "where":
-            return f"({operands[0]} ? {operands[1]} : {operands[2]})"
-        if op in ("cast", "to_index", "from_index"):
-            return self._cast(expr, operands[0])
-        if op == "bitcast":
-            return f"as_{dtype.name}({operands[0]})"
-        if op == "pair":
-            return self.paired.format(*operands)
-        if op in self.parts:
-            return f"{operands[0]}.{op}"
-        if op in FUNCTIONS:
-            return f"{self._function(FUNCTIONS[op], dtype)}({', '.join(operands)})"
-        # of the prelude, which has one for each dtype
-        return f"{op}_{expr.arguments[0].dtype.name}({', '.join(operands)})"
-
-    def _function(self, function: Printed, dtype: DType) -> str:
-        """Return the name of the function that another package's row is, declared with the helpers."""
-        kind, name = self.type(dtype), f"{function.call}_{suffix(dtype)}"
-        taken = ", ".join([f"{kind} {parameter}" for parameter in function.parameters])
-        body = function.body(self._dialect.name, kind)
-        self._own[name] = f"HELPER {kind} {name}({taken}) {{\n{body}\n}}\n"
-        return name
-
-    def _wrap(self, dtype: DType, sign: str, operands: list[str]) -> str:
-        if dtype in FLOAT or (dtype.kind == "u" and dtype.itemsize >= 4):
-            return f"({sign.join(operands)})"
-        kind = self.type(dtype)
-        # smaller ones are computed as int, which holds the result of what is unsigned
-        width = max(8 * dtype.itemsize, 32)
-        unsigned = self._dialect.types[f"uint{width}"]
-        text = sign.join([f"({unsigned}){operand}" for operand in operands])
-        return f"({kind})({text})"
-
-    def _cast(self, expr: ir.Apply, operand: str) -> str:
-        source = expr.arguments[0].dtype
-        if expr.dtype in NARROW:
-            return f"round_{expr.dtype.name}({operand})"
-        if source in NARROW and expr.dtype == wide_of(source):
-            return operand
-        return f"({self.type(expr.dtype)}){_group(operand)}"
-
-
-def _is_product(expr: ir.Expr) -> bool:
-    return isinstance(expr, ir.Apply) and expr.op == "accumulate_multiply"
-
-
-def _group(text: str) -> str:
-    return text if text.startswith("(") and text.endswith(")") else f"({text})"

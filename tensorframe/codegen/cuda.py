@@ -5,7 +5,7 @@ Warps have 32 threads in CUDA and 32 or 64 in HIP: shuffles among 32 neighbours 
 
 from __future__ import annotations
 
-from tensorframe.codegen.c import Bodies, Dialect, DynamicSharedMemory
+from tensorframe.codegen.c_dialect import Bodies, Dialect, DynamicSharedMemory
 from tensorframe.codegen.prelude import helpers
 from tensorframe.kernel import ir
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe.codegen.c import Bodies, Dialect
+from tensorframe.codegen.c_dialect import Bodies, Dialect
 from tensorframe.codegen.prelude import helpers
 
 TYPES = {

@@ -9,7 +9,8 @@ from tensorframe.backends.device.queue import Traits
 from tensorframe.backends.entries import Failure, guarded
 from tensorframe.backends.extension_points import DIALECTS
 from tensorframe.codegen import cuda, opencl
-from tensorframe.codegen.c import Dialect, print_kernel
+from tensorframe.codegen.c import print_kernel
+from tensorframe.codegen.c_dialect import Dialect
 from tensorframe.codegen.raw.c import print_raw
 from tensorframe.codegen.raw.text import RawText
 from tensorframe.dtypes import float64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tensorframe.codegen.c import Dialect
+from tensorframe.codegen.c_dialect import Dialect
 from tensorframe.codegen.raw.text import (
     OWN,
     RawText,

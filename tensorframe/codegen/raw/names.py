@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Iterable, Mapping
 
 from tensorframe.codegen import cuda, opencl
-from tensorframe.codegen.c import Dialect
+from tensorframe.codegen.c_dialect import Dialect
 from tensorframe.codegen.raw import wgsl
 from tensorframe.codegen.raw.c import words_of
 from tensorframe.codegen.raw.text import OWN
