@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import Any
 
@@ -156,19 +156,21 @@ def _product() -> Function:
     return run
 
 
+@cache
 def _contraction() -> ModuleType:
     from tensorframe.backends.numpy import contraction
 
     return contraction
 
 
+@cache
 def _lanes() -> ModuleType:
     from tensorframe.backends.numpy import lanes
 
     return lanes
 
 
-# what is deleted last may still multiply and sum, when nothing can be imported any more
+# what is deleted last may still multiply and sum, when nothing can be imported any more, not even what is loaded
 at_the_end += [_contraction, _lanes]
 
 
