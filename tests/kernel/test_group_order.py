@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel.ir import INDEX
+from tensorframe.kernel.groups.order import Slots, Work
+from tensorframe.kernel.ir import INDEX, Literal, Loop, argument
 from tensorframe.kernel.ir.interpret import run
+from tensorframe.kernel.ir.loops import ZERO
 from tests.kernel.interpreted import (
     Memory,
     in_groups,
@@ -303,3 +305,14 @@ def test_without_float64_a_short_sum_has_slots_too():
         with in_groups(64, widest=np.float32), interpreting():
             found = interpreted(tfr.sum(on(array), axis=axis))[0]
         np.testing.assert_array_equal(found, [by_slots(list(row), CLASS, np.float32) for row in x])
+
+
+@pytest.mark.parametrize(("most", "known"), [(8, 3), (9, 2), (64, 2), (65, 1), (256, 1), (257, 0)])
+def test_levels_with_one_part_are_no_loops(most, known):
+    """Where a thread joins few chunks, which go to slots by runs of 8, compilers need not find out how few they are."""
+    slots = Slots("chunk", 256, (ZERO, argument("chunks"), most), few=True)
+    levels = [slots.joined([], Work(()))]
+    while isinstance(levels[-1], Loop) and len(levels) < 3:
+        levels.append(levels[-1].body[0])
+    assert [isinstance(loop.stop, Literal) for loop in levels].count(True) == known
+    assert [loop.stop.value for loop in levels[:known]] == [1] * known

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from math import prod
 from operator import mul
 
 from tensorframe.dtypes import DType, float32
@@ -254,14 +255,8 @@ class Slots:
                 slot = index * below + slot
         self._turns = Turns(name, count, span, slot)
         self.place, self.in_run = self._turns.place, self._turns.in_run
-        last = len(self._sizes) - 1
-        sizes = [ir.literal(size, ir.INDEX) for size in self._sizes]
-        self._stops: list[ir.Expr] = [
-            smaller(self._filled(level, run_in(count), span), size)
-            if few or level == last
-            else size
-            for level, size in enumerate(sizes)
-        ]
+        levels = range(len(self._sizes))
+        self._stops = [self._stop(level, run_in(count), span, few=few) for level in levels]
 
     def slot(self, total: Total) -> Total:
         """Return the slot of a total that takes in what has its turn."""
@@ -279,6 +274,15 @@ class Slots:
     def joined_in_class(self, totals: Sequence[Total], work: Work) -> ir.Loop:
         """Return the loops that join the slots of one class to totals."""
         return self._level(0, totals, totals, self._turns.loops(work))
+
+    def _stop(self, level: int, run: int, span: Span, *, few: bool) -> ir.Expr:
+        """Return where the loop over the parts of a level ends."""
+        size = ir.literal(self._sizes[level], ir.INDEX)
+        if not few and level < len(self._sizes) - 1:
+            return size
+        if few and span[2] <= run * prod(self._sizes[:level]):
+            return ir.literal(1, ir.INDEX)  # loops take registers, where compilers do not know this
+        return smaller(self._filled(level, run, span), size)
 
     def _filled(self, level: int, run: int, span: Span) -> ir.Expr:
         """Return how many parts of a level have elements where the loops around it are; more than exist if all have."""
