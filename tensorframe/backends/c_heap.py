@@ -2,7 +2,7 @@
 
 What is freed stays in the heap for the next who asks. In a large process these are tens of megabytes: glibc raises its
 bounds when large blocks are freed, and threads have heaps of their own. Nobody uses these bytes, yet the system counts
-them as the process's, and so do limits.
+them as the process's, and so do limits. Without a limit it is better to keep some.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ import sys
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of the C library's malloc.h.
 _MOST_KEPT, _SMALLEST_MAPPED = -1, -3
 # Bytes: of the end of a heap that stay in it, and of a block that is mapped by itself.
 _KEPT, _MAPPED = 2 << 20, 1 << 20
+# Bytes of a block that raises these bounds, below those for which NumPy requests huge pages.
+_RAISING = (4 << 20) - (1 << 12)
 
 
 def trim() -> None:
@@ -22,6 +26,16 @@ def trim() -> None:
     library = _library()
     if library is not None:
         library.malloc_trim(0)
+
+
+@cache
+def retain() -> None:
+    """Have the end of the heap stay in it, up to 8 MiB, for who computes with arrays of a few hundred KiB.
+
+    Its pages go back to the system else, and come again, hundreds in a step of training. glibc raises its bounds to the
+    size of a mapped block that is freed, and twice that; those that `give_back_early` has set stay.
+    """
+    np.empty(_RAISING, np.uint8)
 
 
 @cache

@@ -39,6 +39,8 @@ SMALLEST = 1 << 19
 _HUGE_PAGES = 1 << 22
 # Of the most that was in use at once: what blocks in use and free ones may take together.
 BOUND = 1.25
+# How many times larger than an array its block is at most, if there is room for a new one.
+_WASTEFUL = 2
 # Seconds that a free block waits for its next use.
 IDLE = 2.0
 # The part of what is left that is not taken.
@@ -310,11 +312,17 @@ class Pool:
     def _fitting(self, nbytes: int) -> Block | None:
         """Return the smallest free block that so many bytes fit into, if there is one.
 
-        Of equal ones it is that which was freed last, whose lines are in the cache.
+        Of equal ones it is that which was freed last, whose lines are in the cache. One that is much larger serves only
+        where there is no room for another: the pages that it would lose soon have to be there again.
         """
         largest = _largest_for(nbytes)
         fitting = [block for block in reversed(self._free) if nbytes <= block.size <= largest]
-        return min(fitting, key=_size, default=None)
+        block = min(fitting, key=_size, default=None)
+        if block is None or block.size <= _WASTEFUL * nbytes:
+            return block
+        held = self._lent_bytes + self.statistics.pooled
+        has_room = held + nbytes <= self._bound() and nbytes <= self.budget.spare
+        return None if has_room else block
 
     def _bound(self) -> float:
         return BOUND * max(self._recent_peaks)
@@ -350,6 +358,7 @@ class Pool:
             self._trim(0.0)
             c_heap.trim()
             return None
+        c_heap.retain()
         self.statistics.allocations += 1
         self.budget.spare -= block.size
         if self._sweeper is None:

@@ -52,6 +52,19 @@ def test_of_equal_blocks_the_one_that_was_freed_last_is_used_first(pool):
     assert [address(array) for array in arrays] == [places[number] for number in (2, 0, 1)]
 
 
+@posix
+def test_small_results_leave_large_blocks_alone(pool):
+    """A large block that served a small array lost its pages, and the next large one had to get them again."""
+    for _ in range(3):
+        arrays = [pool.empty((8 * COUNT,), FLOAT) for _ in range(2)]
+        del arrays[0]
+        small = pool.empty((COUNT,), FLOAT)
+        touched = [block.touched for block in (*pool._free, *pool._lent)]
+        assert sorted(touched) == [4 * COUNT, 32 * COUNT, 32 * COUNT]
+        del small, arrays
+    assert pool.statistics.allocations == 3
+
+
 def test_small_arrays_are_numpys(pool):
     assert pool.empty((COUNT - 1,), FLOAT).flags.owndata
     assert not pool.empty((COUNT,), FLOAT).flags.owndata
