@@ -46,7 +46,7 @@ _REFERENCES: Final = references_of_variable() - 1
 
 
 def guard_of(root: Node, options: Options, alone: Alone) -> Guard | None:
-    """Return what computes nodes whose graph is that of a pending one; None where others have to."""
+    """Return a guard specialised to the graph of a pending node; None where there is no such specialisation."""
     structure = structure_of(root, _MOST)
     if structure is None:
         return None
@@ -57,7 +57,7 @@ def guard_of(root: Node, options: Options, alone: Alone) -> Guard | None:
 
 
 def _op_by_op(structure: Structure, options: Options, alone: Alone) -> Guard | None:
-    """Return what runs a small graph as `run_small` does, by the functions of its ops; None for any other."""
+    """Return a guard that calls the functions of a small graph's ops, as `run_small` does; None for any other graph."""
     nodes, made = structure.nodes, structure.made()
     if len(made) < 2 or any(prod(node.shape) > options.small_size for node in nodes):
         return None
@@ -66,7 +66,7 @@ def _op_by_op(structure: Structure, options: Options, alone: Alone) -> Guard | N
         return None
     order, functions = graph.order, graph.functions
     text = Text()
-    print_structure(text, structure, partial(_same_form, text))
+    print_structure(text, structure, partial(_same_type, text))
     _print_leaves(text, structure, _print_any_number)
     for place in made:
         _print_call(text, structure, place, functions, alone)
@@ -74,7 +74,7 @@ def _op_by_op(structure: Structure, options: Options, alone: Alone) -> Guard | N
     for place, condition in _stored(text, structure, made, len(order)):
         text.lines.append(f"{condition}{store}(n{place}, v{place})")
     text.lines.append("return True")
-    return _failing_elsewhere(silenced(text.function()))
+    return _with_fallback(silenced(text.function()))
 
 
 def _print_leaves(
@@ -95,7 +95,7 @@ def _print_any_number(text: Text, place: int, node: Node) -> None:
     text.lines.append(f"v{place} = {text.name(numbers)}[n{place}]")
 
 
-def _same_form(text: Text, name: str, node: Node) -> list[str]:
+def _same_type(text: Text, name: str, node: Node) -> list[str]:
     """Return the conditions on a node with attributes that it has the same shape and dtype: functions take the rest."""
     return [f"{name}.shape == {text.name(node.shape)}", f"{name}.dtype is {text.name(node.dtype)}"]
 
@@ -137,8 +137,8 @@ def _store(node: Node, value: Any) -> None:
         node.settle(stored(node.device, node.shape, node.dtype, value))
 
 
-def _failing_elsewhere(run: Guard) -> Guard:
-    """Return a guard after whose errors the other paths compute: they meet the same one, and explain it."""
+def _with_fallback(run: Guard) -> Guard:
+    """Return a guard that falls back to the other paths where it fails: they raise the same error, explained."""
 
     def attempt(root: Node) -> Any:
         try:
@@ -189,7 +189,7 @@ def _by_plan(structure: Structure) -> Guard | None:
     places = {node: place for place, node in enumerate(nodes)}
     leaves = "".join([f"v{places[leaf]}, " for leaf in request.leaves])
     text.lines.append(f"return [{leaves}]")
-    return _running(plan, text.function())
+    return _plan_runner(plan, text.function())
 
 
 def _same_attributes(text: Text, name: str, node: Node) -> list[str]:
@@ -206,8 +206,8 @@ def _print_number(text: Text, place: int, node: Node) -> None:
     text.lines.append(f"v{place} = {text.name(scalars)}[n{place}]")
 
 
-def _running(plan: Plan, guard: Guard) -> Guard:
-    """Return what runs a plan on the leaves that a guard returns."""
+def _plan_runner(plan: Plan, guard: Guard) -> Guard:
+    """Return a guard that runs a plan on the leaves that another guard returns."""
 
     def run(root: Node) -> Any:
         slots = guard(root)

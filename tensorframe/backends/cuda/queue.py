@@ -39,7 +39,7 @@ _ROWS = 72 << 10
 
 
 class Refused(Exception):  # noqa: N818 - an answer, which nobody outside hears of
-    """What a plan does cannot be captured."""
+    """A plan has steps that a graph cannot capture."""
 
 
 class CudaQueue(Queue):
@@ -62,7 +62,7 @@ class CudaQueue(Queue):
         self._architecture = architecture(facts)
         self.lock = Current(self.device)  # a lock, and more
         with self.lock, translated_errors:
-            # one that does not wait for the stream that everything else in the process uses, nor has it wait
+            # not synchronised with the default stream, which everything else in the process uses
             self.stream = cupy.cuda.Stream(non_blocking=True)
             self.copies = cupy.cuda.Stream(non_blocking=True)
         self._timeline = Timeline(self.stream)
@@ -104,7 +104,7 @@ class CudaQueue(Queue):
                 return cupy.cuda.Memory(nbytes)
 
     def total_memory(self) -> int | None:
-        """Return what the GPU has."""
+        """Return the memory of the GPU in bytes."""
         return self.traits.max_block
 
     def free_memory(self, taken: int) -> int | None:
@@ -114,7 +114,7 @@ class CudaQueue(Queue):
         return int(free) + int(cupy.get_default_memory_pool().free_bytes())
 
     def release(self, buffer: Any) -> None:
-        """Forget memory; it is given back when nobody refers to it, after all that runs."""
+        """Forget memory; CuPy frees it with its last reference, after the commands that run."""
         self._uses.forget(buffer)
 
     @contextmanager
@@ -127,7 +127,7 @@ class CudaQueue(Queue):
                 self.note_unseen()
 
     def note_unseen(self) -> None:
-        """Note that the stream was given what `launch` and `copy` know nothing of, such as a library's kernels."""
+        """Note commands on the stream that did not go through `launch` and `copy`, such as a library's kernels."""
         self._timeline.given += 1
         self._uses.note_unseen(self._timeline.given)
 
@@ -136,7 +136,7 @@ class CudaQueue(Queue):
         self._uses.note(number, buffers, read)
 
     def _follow(self, command: int | None) -> None:
-        """Have copies come after a command, unless it is done."""
+        """Have the stream of copies wait for a command, unless it is done."""
         event = None if command is None else self._timeline.behind(command)
         if event is not None:
             self.copies.wait_event(event)
@@ -265,7 +265,7 @@ class CudaQueue(Queue):
             return Event(self._timeline.mark())
 
     def synchronize(self) -> None:
-        """Wait for everything."""
+        """Wait for all commands."""
         self._check_capture()
         with translated_errors:
             self.stream.synchronize()
@@ -279,7 +279,7 @@ class Event:
         self._event = event
 
     def is_done(self) -> bool:
-        """Whether it has happened."""
+        """Whether all commands before it are done."""
         with translated_errors:
             return bool(self._event.done)
 

@@ -110,7 +110,7 @@ class KernelBackend(Backend):
             return opened_device
         if self._forked:
             raise forked(str(device))
-        # an interrupt has the device opened nevertheless: drivers take it badly to be left halfway
+        # an interrupt does not end opening the device: drivers may be unusable when they are left halfway
         return (
             run_interruptibly(partial(self._opened, device))
             if is_interrupted_here()
@@ -127,7 +127,7 @@ class KernelBackend(Backend):
             return self._open_devices[device]
 
     def _configure_again(self, device: Device) -> None:
-        """Have a device that has just opened work by what was set for it."""
+        """Apply the settings of a device that has just been opened."""
         from tensorframe.backends.device.tuned import recall  # loads what measuring needs
 
         recall(device, self._open_devices[device].queue)
@@ -151,7 +151,7 @@ class KernelBackend(Backend):
                 return
             queue, pool = open_device.queue, open_device.pool
             with queue.lock:  # threads that compute finish the kernel at hand
-                with suppress(TensorFrameError):  # what went wrong is lost as all else
+                with suppress(TensorFrameError):  # pending errors are lost, as all values are
                     queue.synchronize()
                 del self._open_devices[device]
                 pool.close()
@@ -225,7 +225,7 @@ class KernelBackend(Backend):
             return data.view(held).astype(array.dtype, copy=False).reshape(array.shape)
 
     def hand_over(self, storage: Storage, step: str, location: str | None) -> None:
-        """Have the device begin, and promise that these values will be there, unless that is promised already."""
+        """Submit what is recorded, and promise that these values will be there, unless that is promised already."""
         blocks = [block for block in _blocks(storage) if block.promise is None]
         open_device = self._open_devices.get(storage.device)
         if blocks and open_device is not None:  # else values are lost, as reading them says
@@ -318,7 +318,7 @@ class KernelBackend(Backend):
         return self.open_device(device).queue.native
 
     def compile(self, region: Region, device: Device) -> Program:
-        """Return the kernels of a region, or what looks at its input in another way."""
+        """Return the program of a region: kernels, a view, or a library call."""
         if region.ops[0].op.raw is not None:
             from tensorframe.backends.device.raw import RawProgram  # few programs have one
 
@@ -393,14 +393,14 @@ class KernelBackend(Backend):
         return made(open_device.pool, held, shape, region.dtype_of(value), range(len(shape)))
 
     def _refuse(self, region: Region, device: Device, inputs: Sequence[Any]) -> None:
-        """Run a region in NumPy, which says what kernels cannot say of an index that is out of bounds."""
+        """Run a region in NumPy, whose error names the index that is out of bounds: kernels only set a mark."""
         with np.errstate(all="ignore"):  # checks are settled behind the steps, which are silent
             self._by_host(region, device, inputs, (None,) * len(region.outputs))
 
     def _by_host(
         self, region: Region, device: Device, inputs: Sequence[Any], buffers: Sequence[Any | None]
     ) -> Sequence[Any]:
-        """Run a region in NumPy: one that has nothing to read, or that fails."""
+        """Run a region in NumPy, on the host: one without elements to read, or one that fails."""
         arrays = [
             self.download(self.wrap(device, value)) if isinstance(value, DeviceArray) else value
             for value in inputs

@@ -1,4 +1,4 @@
-"""A device of WebGPU: its memory, its shaders, and the queue that gets whole plans at a time."""
+"""A device of WebGPU: its memory, its shaders, and its queue, to which whole plans are submitted at a time."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from tensorframe.quick_dataclasses import dataclass
 
 _LANES = 256
 _USES = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
-# bytes that come back at a time
+# bytes of a staging buffer, which larger reads take piece by piece
 _STAGE = 1 << 24
-# words for marks that are kept
+# staging words that are kept for later marks
 _STAGES = 8
 
 
@@ -74,7 +74,7 @@ class Built:
 
 
 class WgpuQueue(Queue):
-    """Runs kernels on one adapter, in the order of the calls; they wait until somebody wants to see a result."""
+    """Runs kernels on one adapter, in the order of the calls: recorded ones are submitted when a result is read."""
 
     def __init__(self, adapter: Adapter) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class WgpuQueue(Queue):
         self.has_clock = "timestamp-query" in adapter.features
         self._stage: Any = None
         self._fence: Memory | None = None
-        self._stages: list[Any] = []  # words that marks are copied to, for the next ones
+        self._stages: list[Any] = []  # staging words of earlier marks
         self._writes = self._awaited = 0
         # The collector of cycles finalises wgpu's buffer together with the block that hands it to the pool; what is
         # referred to from here is none of its business.
@@ -124,7 +124,7 @@ class WgpuQueue(Queue):
                 limits["max-compute-invocations-per-workgroup"],
                 limits["max-compute-workgroup-size-x"],
             ),
-            # what draws on processors makes vectors of neighbouring threads: formulas take as long either way there
+            # software rasterisers vectorise over neighbouring threads: formulas take as long either way there
             access=0 if adapter.software else WIDEST,
             rows=0 if adapter.software else shared,
             double_buffer=0 if adapter.software else shared,
@@ -154,7 +154,7 @@ class WgpuQueue(Queue):
 
     @property
     def submissions(self) -> int:
-        """How often the device was given work."""
+        """How many submissions of commands the device has had."""
         return self._recording.submissions
 
     def free_memory(self, taken: int) -> int | None:
@@ -176,7 +176,7 @@ class WgpuQueue(Queue):
         return int(self._largest)
 
     def release(self, buffer: Memory) -> None:
-        """Give a buffer back; what is recorded and uses it goes to the device before."""
+        """Release a buffer; recorded commands that use it are submitted before."""
         if self._recording.uses(buffer):
             self.flush()
         buffer.forget()
@@ -249,7 +249,7 @@ class WgpuQueue(Queue):
         return result
 
     def _staging(self, nbytes: int) -> Any:
-        """Return a buffer that the host can look into."""
+        """Return a staging buffer, which the host can map."""
         if self._stage is None or self._stage.size < nbytes:
             size = max(1 << (nbytes - 1).bit_length(), 1 << 16)
             usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
@@ -396,7 +396,7 @@ class WgpuQueue(Queue):
         return buffer.part(begin, end - begin), begin
 
     def flush(self) -> None:
-        """Give the device what is recorded."""
+        """Submit the recorded commands."""
         with translated_errors("kernels do not run"):
             self._recording.submit()
 
@@ -414,7 +414,7 @@ class WgpuQueue(Queue):
         self._device = self.native = None
 
     def mark(self) -> Mark:
-        """Return a mark: a copy behind everything, whose arrival is looked for."""
+        """Return a mark: a copy after all commands, which is polled for its completion."""
         if self._fence is None:
             self._fence = self.allocate(4)
         usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
@@ -427,7 +427,7 @@ class WgpuQueue(Queue):
             return Arrival(mapped, partial(self._arrived, stage, self._given))
 
     def _arrived(self, stage: Any, given: int) -> None:
-        """Keep what a mark was copied to for another one, and note that all before it has been done."""
+        """Keep the staging word of a mark for a later one, and note that all commands before it are done."""
         stage.unmap()
         if len(self._stages) < _STAGES:
             self._stages.append(stage)
@@ -435,17 +435,17 @@ class WgpuQueue(Queue):
 
     @property
     def _given(self) -> int:
-        """How often the device was given something."""
+        """How many submissions and writes the device has had."""
         return self._recording.submissions + self._writes
 
     def _await(self, given: int) -> None:
-        """Note that somebody has waited for so much of what the device was given: it does all of it in order."""
+        """Note that so many submissions and writes are done: the device executes them in order."""
         self._awaited = max(self._awaited, given)
 
     def synchronize(self) -> None:
-        """Wait for everything: for a copy behind it, since wgpu's own wait does not work in every release.
+        """Wait for all commands, by a copy after them, since wgpu's own wait does not work in every release.
 
-        What somebody has waited for already is not waited for again.
+        Commands that are known to be done are not waited for again.
         """
         if self._recording.is_empty and self._awaited == self._given:
             return
@@ -455,7 +455,7 @@ class WgpuQueue(Queue):
 
 
 class Arrival:
-    """The mark of a copy that arrives behind everything before."""
+    """The mark of a copy, which is done when all commands before it are."""
 
     def __init__(self, mapped: Any, noted: Callable[[], None]) -> None:
         self._mapped, self._noted = mapped, noted
@@ -463,7 +463,7 @@ class Arrival:
         self._arrived = getattr(mapped, "_thread_event", None)
 
     def is_done(self) -> bool:
-        """Whether it has arrived."""
+        """Whether the copy is done."""
         return self._mapped is None or (self._arrived is not None and self._arrived.is_set())
 
     def wait(self) -> None:
