@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -170,6 +171,17 @@ def test_nothing_waits_to_be_compiled_when_the_steps_run(two_threads, place, thr
         layers(tfr.asarray(array(60, 70), device="llvm")).numpy()
     assert begun[0] > 3
     assert not waiting
+
+
+def test_without_room_for_the_compiler_nothing_is_compiled_ahead(two_threads, monkeypatch):
+    with tfr.config.override(threads=1):
+        ahead.begin("k_waiting", next(texts()))
+        for has_room in (False, True):
+            budget = SimpleNamespace(has_room=lambda _, answer=has_room: answer)
+            monkeypatch.setattr(ahead, "pool", SimpleNamespace(budget=budget))
+            ahead.work_off()
+            assert (ahead._jobs["k_waiting"].code is not None) == has_room
+    ahead.clear()
 
 
 def test_steps_of_equal_regions_are_one_kernel_to_foresight(two_threads, place, noted):  # noqa: F811

@@ -20,6 +20,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from tensorframe.backends import foreseeing
+from tensorframe.backends.host_pool import pool
 from tensorframe.backends.interruptible import (
     is_interrupted_here,
     run_interruptibly,
@@ -27,6 +28,7 @@ from tensorframe.backends.interruptible import (
 )
 from tensorframe.backends.llvm import resident
 from tensorframe.backends.llvm.compile import Compiler, object_code
+from tensorframe.backends.llvm.engine import COMPILER
 from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.backends.llvm.unlocked import unlocked
 from tensorframe.backends.numpy.threads import core_count, thread_count
@@ -132,6 +134,8 @@ foreseeing.afterwards.append(work_off)
 def _work_off() -> None:
     with llvm_lock:
         for job in list(_jobs.values()):
+            if not pool.budget.has_room(COMPILER):
+                break  # the step that needs a kernel says so
             _take(job)
 
 
