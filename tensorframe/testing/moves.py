@@ -39,7 +39,7 @@ def elementwise_rows() -> tuple[Op, ...]:
     """Return the rows of elementwise ops that both sides have."""
     return tuple(
         op
-        for op in rows(Kind.MAP)
+        for op in tuple(rows(Kind.MAP))  # functions that are loaded now bring rows of their own
         if not op.attributes and hasattr(tfr, op.name) and can_call(op.name)
     )
 
