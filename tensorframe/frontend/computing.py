@@ -12,6 +12,7 @@ from tensorframe.graph.device import Device
 from tensorframe.ops.movement import COPY
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.runtime.known import Number
+from tensorframe.runtime.views import run_viewed
 
 
 def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
@@ -45,13 +46,15 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
 
 
 def _is_here(value: object) -> bool:
-    """Whether a tensor is in host memory, so that there is nothing to compute or to wait for."""
+    """Whether a tensor is in host memory, or a view of what is, so that there is nothing to compute or to wait for."""
     if type(value) is not Tensor:
         return False
     node = value.node
     if type(node) is Number:
         return True
-    return node.storage is not None and type(node.storage.handle) is np.ndarray
+    if node.storage is None:
+        return bool(node.op.alias and run_viewed(node))
+    return type(node.storage.handle) is np.ndarray
 
 
 def synchronize(device: str | Device | None = None) -> None:

@@ -35,6 +35,8 @@ _blank = object.__new__
 _NUMBERS: Final[frozenset[type]] = frozenset({int, float})
 _PLAIN: Final[frozenset[type]] = frozenset({bool, str, type(None)})
 _SEQUENCES: Final[frozenset[type]] = frozenset({list, tuple})
+# Elements up to which NumPy computes many at once, of which it makes some tens of megabytes.
+_MANY: Final = 1 << 22
 # Signatures of one function that are known at most.
 _SIGNATURES: Final = 256
 
@@ -66,11 +68,11 @@ def computes_at_once() -> bool:
     return options is _Allowed.options or _are_allowed(options)
 
 
-def _given(values: tuple[Any, ...]) -> tuple[Kind, list[Any], Device] | None:
+def _given(values: tuple[Any, ...], *, many: bool = False) -> tuple[Kind, list[Any], Device] | None:
     """Return the kind of some arguments, the arrays in the places of tensors, and their device; None for others."""
     if not computes_at_once():
         return None
-    most, device = (overridden() or Process.base).small_size, None
+    most, device = _MANY if many else (overridden() or Process.base).small_size, None
     kind: list[Any] = [default_float()]
     arrays: list[Any] = []
     for value in values:
@@ -155,13 +157,18 @@ def computed(array: Any, device: Device) -> Tensor:
 
 
 def exact(
-    theirs: Callable[..., Any], count: int, *, besides: frozenset[DType] = frozenset()
+    theirs: Callable[..., Any],
+    count: int,
+    *,
+    besides: frozenset[DType] = frozenset(),
+    many: bool = False,
 ) -> Callable[[_Function], _Function]:
     """Decorate a function that gives tensors, and the very elements that NumPy's function `theirs` gives.
 
     NumPy's has the first `count` parameters, too; calls with others go the long way. Which dtypes the function gives
     for arguments of some kind is learned of the first call with them. NumPy's integers are converted to these; where it
-    gives other dtypes than that, nothing is computed at once, and neither is what has a dtype `besides`.
+    gives other dtypes than that, nothing is computed at once, and neither is what has a dtype `besides`. So are `many`
+    elements, where NumPy's instructions do in one what kernels take ten for.
     """
     run = silently if isinstance(theirs, np.ufunc) else _called
 
@@ -170,7 +177,7 @@ def exact(
 
         @wraps(ours)
         def call(*values: Any, **options: Any) -> Any:
-            given = None if options or len(values) > count else _given(values)
+            given = None if options or len(values) > count else _given(values, many=many)
             if given is None:
                 return ours(*values, **options)
             kind, arrays, device = given

@@ -73,6 +73,8 @@ def run_view(node: Node) -> bool:
                 else:  # a copy of many elements kernels make faster
                     may_copy = None if _are_few(array, looked_at) else False
                     array = array.reshape(view.attrs[0], copy=may_copy)
+            elif view.op is SLICE:
+                array = array[_selections[view.attrs]]
             else:
                 array = implementation[view.op](array, *view.attrs)
     except KeyboardInterrupt:
@@ -96,6 +98,8 @@ def run_viewed(node: Node) -> bool:
     if len(inputs) != 1 or op.kind is not _VIEW or spans.collectors:
         return False
     looked_at = inputs[0].storage
+    if looked_at is None:
+        return run_view(node)
     if type(looked_at) is not Storage:
         return False
     array: Any = looked_at.handle

@@ -164,6 +164,39 @@ def test_what_is_pending_large_or_looked_at_is_recorded():
             assert not tfr.bitwise_count(x).is_computed
 
 
+@pytest.mark.parametrize("name", ["frexp", "packbits", "unpackbits"])
+def test_many_elements_are_computed_at_once_where_numpy_is_much_faster(name):
+    function = getattr(tfr, name)
+    values = np.arange(9000) - 70
+    x = tfr.asarray(
+        values.astype(np.uint8 if name == "unpackbits" else np.float32)
+        if name != "packbits"
+        else values
+    )
+    function(x)
+    results = function(x)
+    parts = results if isinstance(results, tuple) else (results,)
+    assert all(part.is_computed for part in parts)
+    for part, expected in zip(parts, _expected(name, x), strict=True):
+        np.testing.assert_array_equal(part.numpy(), expected, strict=True)
+    assert not any(part.is_computed for part in (function(x + 0),) if isinstance(part, tfr.Tensor))
+
+
+def _expected(name, x):
+    with tfr.config.override(**PLANNED):
+        return _arrays(getattr(tfr, name)(x))
+
+
+def test_a_number_is_put_at_many_positions_as_one():
+    x, places = tfr.asarray(np.zeros(20_000)), tfr.asarray(np.arange(0, 20_000, 2))
+    tfr.put(x, places, 3.0)
+    tfr.put(x, places[:5000], [1.0, 2.0])
+    expected = np.zeros(20_000)
+    np.put(expected, places.numpy(), 3.0)
+    np.put(expected, places.numpy()[:5000], [1.0, 2.0])
+    np.testing.assert_array_equal(x.numpy(), expected)
+
+
 def test_gradients_and_recorded_functions_pass_exact_functions():
     x = tfr.asarray(np.asarray([0.75, 3.0, -5.0], np.float32))
     places = tfr.asarray([0, 2])

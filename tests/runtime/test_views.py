@@ -53,6 +53,16 @@ def test_few_elements_under_shapes_that_no_view_has_are_copied_in_few_frames(nam
     )
 
 
+def test_parts_of_what_is_computed_are_views_of_it_and_computed_together():
+    matrix = tfr.asarray(np.arange(20_000.0).reshape(2, 10_000))
+    for parts in (tfr.unstack(matrix), tfr.split(matrix, 2), tfr.hsplit(matrix, [3])):
+        assert frames(lambda parts=parts: tfr.compute(*parts)) <= 6
+        assert all(np.shares_memory(part.numpy(), matrix.numpy()) for part in parts)
+    assert frames(lambda: tfr.unstack(matrix)) <= 14
+    assert [part.shape for part in tfr.unstack(matrix, axis=1)[:2]] == [(2,), (2,)]
+    assert not tfr.unstack(matrix + 1)[0].is_computed
+
+
 def test_a_trace_is_recorded_in_few_frames():
     matrix = tfr.asarray(np.arange(9.0).reshape(3, 3))
     assert frames(lambda: tfr.trace(matrix)) <= 10

@@ -72,6 +72,19 @@ def few_sliced(node: Node, key: slice) -> Tensor | None:
     return viewed(view, view.shape, node)
 
 
+def parts_viewed(node: Node, axis: int) -> tuple[Tensor, ...] | None:
+    """Return the slices of a computed tensor in host memory along an axis, without it; None for all else.
+
+    They are as many as the axis is long, and to record each of them takes ten times as long.
+    """
+    array = _host_array(node, node.device)
+    if array is None or needing_nodes or spans.onlookers:
+        return None
+    rest = node.shape[:axis] + node.shape[axis + 1 :]
+    lines = np.moveaxis(array, axis, 0) if axis else array
+    return tuple([viewed(lines[place, ...], rest, node) for place in range(len(lines))])
+
+
 def few_gathered(node: Node, key: Any) -> Tensor | None:
     """Return the few elements of a computed tensor at computed positions along its first axis; None for all else."""
     # `_host_array` written out: loops select a few elements in each step

@@ -12,6 +12,7 @@ from tensorframe.dtypes import INTEGER, DTypeLike, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
+from tensorframe.frontend.indexing.few import parts_viewed
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.views import (
@@ -152,6 +153,9 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     tensor = operand(x)
     dimension = normalize_axis("unstack", axis, tensor.ndim)
     shape = tensor.shape[:dimension] + tensor.shape[dimension + 1 :]
+    parts = parts_viewed(tensor.node, dimension)
+    if parts is not None:
+        return parts
     return tuple(
         reshaped(part_of(tensor, dimension, index, 1), shape)
         for index in range(tensor.shape[dimension])

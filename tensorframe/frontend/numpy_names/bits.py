@@ -29,7 +29,7 @@ def _shifts(order: Any, name: str, device: Any) -> Tensor:
     return operand(places[::-1].copy() if big else places, device=device)
 
 
-@exact(np.packbits, 3)
+@exact(np.packbits, 3, many=True)
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: Order = "big") -> Tensor:
     """Bytes (uint8) whose bits say which elements along `axis` are not zero; the last one is filled up with zeros.
 
@@ -51,7 +51,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: Order = "big") -> 
     return moveaxis(total(bits, axis=-1, dtype="uint8"), -1, place)
 
 
-@exact(np.unpackbits, 4)
+@exact(np.unpackbits, 4, many=True)
 def unpackbits(
     a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: Order = "big"
 ) -> Tensor:

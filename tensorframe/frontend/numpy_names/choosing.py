@@ -12,8 +12,8 @@ from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.indexing.searching import nonzero, take, take_along_axis, within
-from tensorframe.frontend.manipulation.joining import concat, stack
-from tensorframe.frontend.manipulation.views import broadcast_to, ravel
+from tensorframe.frontend.manipulation.joining import stack
+from tensorframe.frontend.manipulation.views import broadcast_to, part_of, ravel
 from tensorframe.frontend.operands import (
     cast_into,
     converted,
@@ -23,6 +23,7 @@ from tensorframe.frontend.operands import (
     operand,
     promoted,
     reshaped,
+    with_axes,
 )
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice, is_number, items
@@ -170,4 +171,8 @@ def cycled(values: Tensor, size: int) -> Tensor:
     if not values.size:
         return filled((size,), 0, values.dtype, values.device)
     turns = -(-size // values.size)
-    return (concat([values] * turns) if turns > 1 else values)[:size]
+    if values.size == 1:
+        return expanded(values, (size,))
+    if turns > 1:
+        values = flattened(expanded(with_axes(values, 2), (turns, values.size)))
+    return part_of(values, 0, 0, size)

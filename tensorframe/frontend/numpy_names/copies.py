@@ -73,6 +73,8 @@ def ascontiguousarray(
     >>> tfr.ascontiguousarray(1).shape
     (1,)
     """
+    if type(a) is Tensor and dtype is None and a.node.shape:
+        return a
     tensor = asarray(a, dtype, like=like)
     return tensor if tensor.ndim else tensor.reshape((1,))
 

@@ -160,7 +160,7 @@ def _mantissa_and_exponent(x: Any) -> tuple[Tensor, Tensor]:
     return converted(mantissa, tensor.dtype), exponent
 
 
-@exact(np.frexp, 1)
+@exact(np.frexp, 1, many=True)
 def frexp(x: ArrayLike, /, out: Output = None, **options: Any) -> tuple[Tensor, Tensor]:
     """Numbers as mantissas from 0.5 to below 1 (with their sign) times powers of two, and the exponents (int32).
 

@@ -222,7 +222,7 @@ def _beside_powers(tensor: Tensor) -> Tensor:
 def _few_integrated(p: Any) -> Any:
     """Return what `polyint` gives of floats, in their dtype: NumPy's computes in float64."""
     result = np.zeros(p.size + 1, p.dtype)
-    np.divide(p, np.arange(p.size, 0, -1, p.dtype), result[:-1])
+    np.divide(p, np.arange(p.size, 0, -1, dtype=p.dtype), result[:-1])
     return result
 
 

@@ -214,9 +214,9 @@ def put(
     mode: Literal["raise", "wrap", "clip"] = "raise",
 ) -> None:
     """Set elements by positions in C order, in place: no other tensor changes. See `put`."""
-    from tensorframe.frontend.numpy_names import choosing
+    from tensorframe.frontend.numpy_names import writing
 
-    choosing.put(self, indices, values, mode)
+    writing.put(self, indices, values, mode)
 
 
 @method
