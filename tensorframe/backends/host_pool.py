@@ -47,8 +47,8 @@ IDLE = 2.0
 _LEFT_ALONE = 10
 # Bytes at most of a limit that are left to Python's objects, stacks of threads and compiled code.
 _UNCOUNTED = 4 << 20
-# Blocks that may be free at once: the next result looks at all of them.
-_MOST_FREE = 32
+# Blocks that may be free at once: the next result looks at all of them, and a step of training frees all that it had.
+_MOST_FREE = 256
 # Bytes of scratch memory below which the C library retains it.
 _RETAINED_BY_C = 1 << 17
 # Bytes of scratch memory up to which it is pooled for the next use.

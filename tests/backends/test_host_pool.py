@@ -52,6 +52,13 @@ def test_of_equal_blocks_the_one_that_was_freed_last_is_used_first(pool):
     assert [address(array) for array in arrays] == [places[number] for number in (2, 0, 1)]
 
 
+def test_as_many_blocks_as_a_step_of_training_frees_serve_the_next_one(pool):
+    for _ in range(3):
+        arrays = [pool.empty((COUNT,), FLOAT) for _ in range(100)]
+        del arrays
+    assert pool.statistics.allocations == 100
+
+
 @posix
 def test_small_results_leave_large_blocks_alone(pool):
     """A large block that served a small array lost its pages, and the next large one had to get them again."""
