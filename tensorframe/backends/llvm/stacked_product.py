@@ -16,7 +16,7 @@ from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import placed
-from tensorframe.backends.llvm.load import PROTOTYPE, Placed
+from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
@@ -38,35 +38,35 @@ _WHOLE = 16
 _PIECE = 1 << 15
 
 
-class _Function(NamedTuple):
-    """A compiled function, as workers take it."""
+class _Functions(NamedTuple):
+    """The compiled functions for a dtype."""
 
-    address: int
-    call: Any
-
-
-_known: dict[DType, tuple[Placed, dict[str, _Function]]] = {}
+    code: Placed  # that keeps them in memory
+    along: Function
+    across: Function
 
 
-def _function(dtype: DType, name: str) -> _Function:
-    if dtype not in _known:
-        # an interrupt in the middle of running the compiler might leave it broken for good
-        made = partial(_compile, dtype)
-        _ = run_interruptibly(made) if is_interrupted_here() else made()
-    return _known[dtype][1][name]
+_known: dict[DType, _Functions] = {}
 
 
-def _compile(dtype: DType) -> None:
+def _functions(dtype: DType) -> _Functions:
+    known = _known.get(dtype)
+    if known is not None:
+        return known
+    # an interrupt in the middle of running the compiler might leave it broken for good
+    made = partial(_made, dtype)
+    return run_interruptibly(made) if is_interrupted_here() else made()
+
+
+def _made(dtype: DType) -> _Functions:
     with llvm_lock:  # of two that were made, one would be gone while somebody calls it
-        if dtype in _known:
-            return
-        text = print_stacked(target(), str(target_machine().target_data), dtype)
-        code = placed(f"stacked_products_{dtype.name}", text, (ALONG, ACROSS))
-        places = code.addresses
-        _known[dtype] = (
-            code,
-            {name: _Function(places[name], PROTOTYPE(places[name])) for name in (ALONG, ACROSS)},
-        )
+        known = _known.get(dtype)
+        if known is None:
+            text = print_stacked(target(), str(target_machine().target_data), dtype)
+            code = placed(f"stacked_products_{dtype.name}", text, (ALONG, ACROSS))
+            functions = map(code.function, (ALONG, ACROSS))
+            known = _known[dtype] = _Functions(code, *functions)
+        return known
 
 
 class StackedProduct(Compiled):
@@ -107,8 +107,9 @@ class StackedProduct(Compiled):
         return [NativeCall(place, *self._ranges(), table, b"", owners, joined=True)]
 
     @property
-    def _called(self) -> _Function:
-        return _function(self.dtype, ALONG if self._is_along else ACROSS)
+    def _called(self) -> Function:
+        functions = _functions(self.dtype)
+        return functions.along if self._is_along else functions.across
 
     def _ranges(self) -> tuple[int, int]:
         """Return how many matrices there are, and how many of them a thread takes at least."""
