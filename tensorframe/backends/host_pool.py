@@ -39,8 +39,9 @@ SMALLEST = 1 << 19
 _HUGE_PAGES = 1 << 22
 # Of the most that was in use at once: what blocks in use and free ones may take together.
 BOUND = 1.25
-# How many times larger than an array its block is at most, if there is room for a new one.
-_WASTEFUL = 2
+# How many times larger than an array its block is at most, if there is room for a new one, and what there is room for:
+# well below the bound, or other free blocks would be released for it.
+_WASTEFUL, _ROOMY = 2, 1.1
 # Seconds that a free block waits for its next use.
 IDLE = 2.0
 # The part of what is left that is not taken.
@@ -321,7 +322,8 @@ class Pool:
         if block is None or block.size <= _WASTEFUL * nbytes:
             return block
         held = self._lent_bytes + self.statistics.pooled
-        has_room = held + nbytes <= self._bound() and nbytes <= self.budget.spare
+        roomy = _ROOMY * max(self._recent_peaks)
+        has_room = held + nbytes <= roomy and nbytes <= self.budget.spare
         return None if has_room else block
 
     def _bound(self) -> float:
