@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import FLOATING
 from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -32,15 +31,11 @@ Recording = tuple[tuple[Node, ...], tuple[Step, ...], int]
 
 
 def is_usual(operands: list[Node]) -> bool:
-    """Whether what is recorded of operands is a matter of shapes and dtypes: numbers are computed with at once."""
+    """Whether what is recorded of operands is a matter of shapes and dtypes, and not of where each of them is."""
     if autocast_dtype.get() is not None:
         return False
     for node in operands:
-        if (
-            node.dtype not in FLOATING
-            or node.device is not operands[0].device
-            or (node.storage is None and not node.inputs)
-        ):
+        if node.device is not operands[0].device or (node.storage is None and not node.inputs):
             return False
     return True
 

@@ -12,7 +12,7 @@ from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from tensorframe.backends.registry import default_device, resolve_device
-from tensorframe.dtypes import FLOATING, default_float
+from tensorframe.dtypes import default_float
 from tensorframe.frontend.call_recordings import (
     OF_THE_FIRST,
     Recording,
@@ -57,7 +57,7 @@ def remembered_of(
     """Return the decorator of functions that record what follows from the shapes and dtypes of `count` leading tensors.
 
     Without tensors it follows from the other arguments alone. They read no element. A list or a tuple of tensors may be
-    in a tensor's place. Remembered are calls of floating-point tensors on one device, with numbers, strings, None and
+    in a tensor's place. Remembered are calls of tensors on one device, with numbers, strings, None and
     tuples of integers beside them; all others go the long way, and so do those inside `autocast`, and those that made
     large values of their own or very many nodes.
     """
@@ -81,16 +81,13 @@ def remembered_of(
                         return function(*values, **options)
                     for tensor in tensors:
                         node = tensor.node
-                        dtype = node.dtype
                         # such as `is_usual` wants it
-                        if (
-                            dtype not in FLOATING
-                            or (operands and node.device is not operands[0].device)
-                            or (node.storage is None and not node.inputs)
+                        if (operands and node.device is not operands[0].device) or (
+                            node.storage is None and not node.inputs
                         ):
                             return function(*values, **options)
                         same_as = operands.index(node) if node in operands else -1
-                        key += (node.shape, dtype, same_as)
+                        key += (node.shape, node.dtype, same_as)
                         operands.append(node)
                 elif kind in _PLAIN:
                     key.append(value)

@@ -83,6 +83,7 @@ def _arrays(result: object) -> list[np.ndarray]:
     return [part.numpy() for part in parts]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "dtype"), _CASES)
 def test_numpys_functions_have_the_bits_of_the_formulas(name, dtype):
     function, arrays = _OF_ONE[name]

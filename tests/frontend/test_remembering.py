@@ -14,6 +14,7 @@ from tensorframe.graph.node import Node, discover
 from tensorframe.site import line_of
 from tests.frontend.every_function import CALLS_OF, operands
 from tests.frontend.test_sharing import evaluated
+from tests.runtime.small_calls import frames
 
 Call = Callable[[tfr.Tensor], Any]
 
@@ -44,14 +45,23 @@ def _as_text(root: Node) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
 @pytest.mark.parametrize("name", ONE_TENSOR)
-def test_the_second_call_records_what_the_first_did(name: str) -> None:
+def test_the_second_call_records_what_the_first_did(name: str, dtype: str) -> None:
     call = ONE_TENSOR[name]
-    values = np.random.default_rng(0).normal(size=(2, 4, 5)).astype(np.float32)
+    values = (np.random.default_rng(0).normal(size=(2, 4, 5)) * 9).astype(dtype)
     first, second = (call(tfr.asarray(part)) for part in values)
     assert _as_text(first.node) == _as_text(second.node)
-    fresh = call(tfr.asarray(values[1].astype(np.float64)))  # of another dtype, so by itself
+    other = {"float32": np.float64, "int64": np.int16}[dtype]
+    fresh = call(tfr.asarray(values[1].astype(other)))  # of another dtype, so by itself
     np.testing.assert_allclose(second.numpy(), fresh.numpy(), rtol=2e-6, atol=1e-6)
+
+
+def test_functions_of_integers_are_recorded_again_in_few_frames() -> None:
+    x = tfr.asarray(np.arange(12).reshape(3, 4))
+    assert frames(lambda: tfr.tile(x, (2, 1))) <= 12
+    assert frames(lambda: tfr.diff(x)) <= 12
+    assert frames(lambda: tfr.stack([x, x])) <= 14
 
 
 def test_places_of_quantiles_are_made_once() -> None:

@@ -20,6 +20,7 @@ from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag, number
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.reductions.scans import cumulative_sum
+from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import holds
 from tensorframe.graph.shape import normalize_axis
@@ -242,6 +243,7 @@ def _of_integers(name: str, function: np.ufunc, x1: Any, x2: Any) -> Tensor:
 
 
 @composed(op.POW, "x1", "x2")
+@remembered_of(2)
 def float_power(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """First operand to the power of the second, in float64 or complex128, where the device holds these.
 
