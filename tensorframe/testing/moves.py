@@ -36,11 +36,14 @@ __all__ = ["MOVES"]
 
 @cache
 def elementwise_rows() -> tuple[Op, ...]:
-    """Return the rows of elementwise ops that both sides have."""
+    """Return the rows of elementwise ops that both sides have.
+
+    Public ones: others, such as `i0`, are there when their module is loaded, and a seed is to mean one program.
+    """
     return tuple(
         op
         for op in tuple(rows(Kind.MAP))  # functions that are loaded now bring rows of their own
-        if not op.attributes and hasattr(tfr, op.name) and can_call(op.name)
+        if op.public and not op.attributes and hasattr(tfr, op.name) and can_call(op.name)
     )
 
 

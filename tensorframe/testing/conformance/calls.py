@@ -81,6 +81,7 @@ CALLS: dict[str, Call] = {
         (5, 3), key=tfr.random.key(KEY), device=x.device
     ),
     "root": lambda x, _: tfr.std(x, axis=1),
+    "logaddexp2": lambda x, _: tfr.logaddexp2(x, x[0]),
     "surprisal": lambda x, _: tfr.random.exponential(
         (5, 3), dtype=x.dtype, key=tfr.random.key(KEY), device=x.device
     ),
