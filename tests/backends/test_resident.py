@@ -102,3 +102,48 @@ def test_a_plan_of_many_kernels_leaves_little_of_llvm_in_memory(tmp_path):
     resident_bytes, modules, waiting = map(int, done.stdout.split())
     assert resident_bytes < 24 << 20
     assert (modules, waiting) == (0, 0)
+
+
+BESIDE_IMPORTS = """
+import _ctypes
+import threading
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+import numpy
+import tensorframe.backends.llvm.compile
+from tensorframe.backends.llvm import resident
+is_over = threading.Event()
+counts = []
+libraries = sorted(Path(numpy.__file__).parent.joinpath("random").glob("*" + EXTENSION_SUFFIXES[0]))
+assert libraries
+def look():
+    while not is_over.is_set():
+        resident._segments.cache_clear()
+        counts.append(len(resident._segments()))
+thread = threading.Thread(target=look)
+thread.start()
+while len(counts) < 20:
+    for library in libraries:
+        _ctypes.dlclose(_ctypes.dlopen(str(library), 2))
+is_over.set()
+thread.join()
+print(min(counts))
+"""
+
+
+def test_who_asks_where_llvm_lies_does_not_wait_for_who_imports():
+    """A callback of the loader waited for the interpreter's lock, whose holder waited for the loader's."""
+    done = subprocess.run(
+        [sys.executable, "-c", BESIDE_IMPORTS],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert int(done.stdout) > 1
+
+
+def test_a_library_whose_file_is_gone_has_no_segments(tmp_path):
+    with pytest.raises(OSError, match="deleted"):
+        resident._unwritten(f"{tmp_path}/libllvmlite.so (deleted)", 0)

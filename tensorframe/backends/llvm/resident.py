@@ -11,7 +11,10 @@ import ctypes
 import mmap
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
+from struct import Struct, iter_unpack
 from typing import Any
 
 from tensorframe.backends import c_heap
@@ -19,38 +22,13 @@ from tensorframe.quick_tuples import NamedTuple
 
 # of <elf.h>: a segment that is loaded, and what may be done with it
 _LOADED, _EXECUTABLE, _WRITABLE = 1, 1, 2
+# of a file's header: where the descriptions of segments begin, and how many there are; kind, flags and offset of each,
+# and its size in the file
+_HEADERS, _SEGMENT = Struct("=32xQ16xH6x"), "=2IQ16xQ16x"
+_SEGMENT_SIZE = 56
 _NAME = (
     "libllvmlite"  # how the name of the library's file begins; drivers have an LLVM of their own
 )
-
-
-class _Header(ctypes.Structure):
-    """A segment, as a program header describes it."""
-
-    _fields_ = (
-        ("kind", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("offset", ctypes.c_uint64),
-        ("address", ctypes.c_uint64),
-        ("physical", ctypes.c_uint64),
-        ("file_size", ctypes.c_uint64),
-        ("size", ctypes.c_uint64),
-        ("alignment", ctypes.c_uint64),
-    )
-
-
-class _Library(ctypes.Structure):
-    """A shared library in memory: `struct dl_phdr_info`."""
-
-    _fields_ = (
-        ("base", ctypes.c_uint64),
-        ("name", ctypes.c_char_p),
-        ("headers", ctypes.POINTER(_Header)),
-        ("count", ctypes.c_uint16),
-    )
-
-
-_VISIT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Library), ctypes.c_size_t, ctypes.c_void_p)
 
 
 class _Segment(NamedTuple):
@@ -81,29 +59,41 @@ def _give_back(segment: _Segment) -> None:
 
 @cache
 def _segments() -> tuple[_Segment, ...]:
-    """Return the segments of LLVM's library in the order of its file; none where that cannot be told."""
-    segments: list[_Segment] = []
+    """Return the segments of LLVM's library in the order of its file; none where that cannot be told.
+
+    The loader could say it, but it calls back with its lock held, for which others wait who import a module: they have
+    the interpreter's lock, and each would wait for the other.
+    """
     if sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return ()
-
-    def visit(library: Any, _size: int, _data: Any) -> int:
-        name = (library.contents.name or b"").decode(errors="replace").rpartition("/")[2]
-        if name.startswith(_NAME):
-            segments.extend(_read_only(library.contents))
-        return 0
-
-    _library().dl_iterate_phdr(_VISIT(visit), None)
-    return tuple(segments)
+    with suppress(OSError):  # no such file system, or the library's file was deleted
+        return tuple(_mapped())
+    return ()
 
 
-def _read_only(library: Any) -> Iterator[_Segment]:
-    for header in library.headers[: library.count]:
-        if header.kind == _LOADED and not header.flags & _WRITABLE:
-            begin = library.base + header.address
-            first = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE
-            size = (begin + header.size) // mmap.PAGESIZE * mmap.PAGESIZE - first
+def _mapped() -> Iterator[_Segment]:
+    for line in Path("/proc/self/maps").read_bytes().splitlines():
+        where, may, offset, *_, name = line.split(maxsplit=5)
+        if name.rpartition(b"/")[2].startswith(_NAME.encode()) and b"w" not in may:
+            begin, end = (int(address, 16) for address in where.split(b"-"))
+            size = min(
+                end - begin, _unwritten(name.decode(errors="surrogateescape"), int(offset, 16))
+            )
             if size > 0:
-                yield _Segment(first, size, bool(header.flags & _EXECUTABLE))
+                yield _Segment(begin, size, b"x" in may)
+
+
+def _unwritten(name: str, offset: int) -> int:
+    """Return the bytes of whole pages in the read-only segment at this offset of a file; 0 if there is none."""
+    with Path(name).open("rb") as file:
+        start, count = _HEADERS.unpack(file.read(_HEADERS.size))
+        file.seek(start)
+        segments = file.read(count * _SEGMENT_SIZE)
+    for kind, flags, first, size in iter_unpack(_SEGMENT, segments):
+        begin, end = (place // mmap.PAGESIZE * mmap.PAGESIZE for place in (first, first + size))
+        if kind == _LOADED and not flags & _WRITABLE and begin == offset:
+            return end - begin
+    return 0
 
 
 @cache
