@@ -15,6 +15,7 @@ from tensorframe.backends.device.engine import KernelBackend
 from tensorframe.backends.device.memory import Block
 from tensorframe.backends.device.recorded import Recording, can_be_copied, fill, new_like
 from tensorframe.backends.registry import backend_of
+from tensorframe.errors import IndexingError
 from tensorframe.forks import new_lock
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
@@ -27,6 +28,9 @@ from tensorframe.schedule.plan import Plan, StepKind
 _REPLAYS = 8
 # Steps from which there is something to gain, bytes that may stay for each, and those of an argument that is copied.
 _FEWEST, _EACH, _COPIED = 4, 1 << 17, 1 << 16
+
+_LOST = "an index is out of bounds, and what it was made of has been written over since"
+_HINT = "call the function without donate=True once: the error names the index and its line then"
 
 # runs the plan on its slots, and returns the outputs
 Perform = Callable[[list[Any]], list[Any]]
@@ -89,7 +93,7 @@ class LaunchReplay:
         try:
             if self._recording is None:
                 return self._recorded(values, leaves, perform)
-            outputs = self._repeated(self._recording, values)
+            outputs = self._repeated(self._recording, values, leaves, perform)
             if outputs is not None:
                 for place, output in self._given.written.items():
                     outputs[output] = values[place]
@@ -102,7 +106,9 @@ class LaunchReplay:
         """Whether calls are launched again by now."""
         return self._recording is not None
 
-    def run_in_place(self, values: list[Any], nodes: list[Node]) -> list[Any] | None:
+    def run_in_place(
+        self, values: list[Any], nodes: list[Node], leaves: Leaves, perform: Perform
+    ) -> list[Any] | None:
         """Return the outputs but those that are written over arguments, which the only references to `nodes` keep.
 
         None where they are not, there are others, or the plan has to say what is wrong.
@@ -112,12 +118,18 @@ class LaunchReplay:
         try:
             if self._recording is None or are_seen_elsewhere(nodes):
                 return None
-            return self._repeated(self._recording, values, by_storage=1)
+            return self._repeated(self._recording, values, leaves, perform, by_storage=1)
         finally:
             self._lock.release()
 
     def _repeated(
-        self, recording: Recording, values: list[Any], *, by_storage: int = 0
+        self,
+        recording: Recording,
+        values: list[Any],
+        leaves: Leaves,
+        perform: Perform,
+        *,
+        by_storage: int = 0,
     ) -> list[Any] | None:
         """Launch everything again, and return copies of outputs, without those that are written over.
 
@@ -127,6 +139,10 @@ class LaunchReplay:
             outputs = recording.run([(values[place], own) for place, own in self._copies])
             if outputs is not None:
                 return outputs
+            if self._written:
+                self.release()
+                perform(leaves(values))  # says which index it is, if that was not written over
+                raise IndexingError(_LOST, suggestions=(_HINT,))
         self.release()
         return None
 

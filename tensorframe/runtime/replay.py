@@ -188,7 +188,7 @@ class Replay:
         if self._bound is not None and self._bound.is_there:
             outputs = self._bound.run_in_place(values, self._leaves, nodes)
         elif self._launches is not None:
-            outputs = self._launches.run_in_place(values, nodes)
+            outputs = self._launches.run_in_place(values, nodes, self._leaves, self._ran)
         return None if outputs is None else self._as_nodes(outputs)
 
     def _as_nodes(self, outputs: Sequence[Any]) -> list[Node]:

@@ -212,6 +212,37 @@ def test_an_index_out_of_bounds_is_an_error_at_its_line(device: str) -> None:
 
 
 @on_every_device
+def test_an_index_that_is_written_over_was_out_of_bounds_all_the_same(device: str) -> None:
+    """The plan cannot tell any more: its index is the next one by then, and the elements are wrong ones."""
+    weight, first = tensor(normal(8, 8, seed=3), device), tensor(np.array([0], np.int32), device)
+
+    @tfr.jit(updates=("stored", "places"), donate=True)
+    def append(stored: list[tfr.Tensor], places: Any, row: Any) -> Any:
+        place = places[first]
+        for held in stored:
+            held[place] = row = tfr.tanh(row @ weight)
+            row = tfr.softmax(row @ held.mT, axis=-1) @ held
+        places[first] = tfr.where(place > 9, 3, place + 1)
+        return row
+
+    row, places = tensor(normal(1, 8), device), tensor(np.full(4, 3, np.int32), device)
+    stored = begun(device)
+    for _ in range(MANY):
+        append(stored, places, row)
+    assert is_recorded(append)
+
+    @tfr.jit(updates=("places",), donate=True)
+    def spoil(places: Any) -> None:
+        places[first] = first + 16
+
+    spoil(places)
+    with pytest.raises(IndexingError, match="out of bounds"):
+        append(stored, places, row)
+    with pytest.raises(TracingError, match="donated"):
+        places.numpy()
+
+
+@on_every_device
 def test_a_device_that_is_closed_takes_its_launches_along(device: str) -> None:
     append, stored = appending(device), begun(device)
     for call in range(MANY):
