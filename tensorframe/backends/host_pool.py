@@ -13,6 +13,7 @@ import mmap
 import sys
 import threading
 import weakref
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
@@ -48,7 +49,7 @@ IDLE = 2.0
 _LEFT_ALONE = 10
 # Bytes at most of a limit that are left to Python's objects, stacks of threads and compiled code.
 _UNCOUNTED = 4 << 20
-# Blocks that may be free at once: the next result looks at all of them, and a step of training frees all that it had.
+# Blocks that may be free at once: a step of training frees all that it had.
 _MOST_FREE = 256
 # Bytes of scratch memory below which the C library retains it.
 _RETAINED_BY_C = 1 << 17
@@ -137,7 +138,7 @@ class Pool:
         self._lent_bytes = (
             0  # of them that have pages: more than in use, where a block is larger than its array
         )
-        self._free: list[Block] = []
+        self._free: list[Block] = []  # by size, and of one size those first that were freed last
         self._returned: deque[Block] = deque()  # whose array was freed, in any thread
         # the most in use since the sweeper looked last, and from then back to when it had looked before
         self._recent_peaks = (0, 0)
@@ -265,7 +266,7 @@ class Pool:
                 continue
             self._lent.remove(block)
             self._lent_bytes -= block.touched
-            self._free.append(block)
+            self._free.insert(bisect_left(self._free, block.size, key=_size), block)
             block.last_use = monotonic()
             counts.in_use -= block.used
             counts.pooled += block.touched
@@ -275,7 +276,7 @@ class Pool:
 
     def _take(self, block: Block) -> None:
         """Take a block out of those that are pooled."""
-        self._free.remove(block)
+        del self._free[self._free.index(block, bisect_left(self._free, block.size, key=_size))]
         self.statistics.pooled -= block.touched
 
     def _drop(self, block: Block) -> None:
@@ -317,9 +318,11 @@ class Pool:
         where there is no room for another: the pages that it would lose soon have to be there again.
         """
         largest = _largest_for(nbytes)
-        fitting = [block for block in reversed(self._free) if nbytes <= block.size <= largest]
-        block = min(fitting, key=_size, default=None)
-        if block is None or block.size <= _WASTEFUL * nbytes:
+        place = bisect_left(self._free, nbytes, key=_size)
+        if place == len(self._free) or self._free[place].size > largest:
+            return None
+        block = self._free[place]
+        if block.size <= _WASTEFUL * nbytes:
             return block
         held = self._lent_bytes + self.statistics.pooled
         roomy = _ROOMY * max(self._recent_peaks)

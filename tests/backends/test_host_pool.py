@@ -59,6 +59,23 @@ def test_as_many_blocks_as_a_step_of_training_frees_serve_the_next_one(pool):
     assert pool.statistics.allocations == 100
 
 
+def test_a_block_is_found_among_many_by_its_size(pool, monkeypatch):
+    """As many as a step of training frees: to look at each took ten times as long as to lend one."""
+    arrays = [pool.empty((COUNT + 5_000 * number,), FLOAT) for number in range(200)]
+    random.Random(0).shuffle(arrays)
+    arrays.clear()
+    pool.pooled()
+    sizes = [block.size for block in pool._free]
+    assert sizes == sorted(sizes)
+    looked_at = []
+    size_of = host_pool._size
+    monkeypatch.setattr(host_pool, "_size", lambda block: looked_at.append(block) or size_of(block))
+    array = pool.empty((COUNT + 5_000 * 100,), FLOAT)
+    (block,) = pool._lent
+    assert block.size == min(size for size in sizes if size >= array.nbytes)
+    assert len(looked_at) <= 16
+
+
 @posix
 def test_small_results_leave_large_blocks_alone(pool):
     """A large block that served a small array lost its pages, and the next large one had to get them again."""
