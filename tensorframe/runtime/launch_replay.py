@@ -136,7 +136,11 @@ class LaunchReplay:
         None, and nothing is launched again, where arguments lie elsewhere, or the plan has to say what is wrong.
         """
         if self._fits(recording, values, by_storage):
-            outputs = recording.run([(values[place], own) for place, own in self._copies])
+            try:
+                outputs = recording.run([(values[place], own) for place, own in self._copies])
+            except BaseException:
+                self.release()  # a mark may stay that nobody has looked at
+                raise
             if outputs is not None:
                 return outputs
             if self._written:

@@ -243,6 +243,34 @@ def test_an_index_that_is_written_over_was_out_of_bounds_all_the_same(device: st
 
 
 @on_every_device
+def test_a_mark_of_a_call_that_was_interrupted_is_none_of_the_next(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interrupt comes while it is read. The next call took the mark for its own, and ran on what it had written."""
+    append, again, stored = appending(device), appending(device), begun(device)
+    given = [tensor(array, device) for array in (normal(1, 8), np.array([3], np.int32))]
+    wrong = tensor(np.array([16], np.int32), device)
+    for _ in range(MANY):
+        append(stored, *given)
+    assert is_recorded(append)
+
+    def interrupted(*_given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    (kept,) = append._records.values()
+    queue = kept.record._replay._launches._recording._queue
+    monkeypatch.setattr(queue, "read", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        append(stored, given[0], wrong)
+    monkeypatch.undo()
+    stored, copies = begun(device), begun(device)
+    for place in range(4):
+        given[1] = tensor(np.array([place], np.int32), device)
+        results, expected = append(stored, *given), again(copies, *given)
+        np.testing.assert_array_equal(results[0].numpy(), expected[0].numpy())
+
+
+@on_every_device
 def test_a_device_that_is_closed_takes_its_launches_along(device: str) -> None:
     append, stored = appending(device), begun(device)
     for call in range(MANY):
