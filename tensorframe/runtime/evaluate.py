@@ -188,7 +188,6 @@ def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> N
         if leaf.op is FILE and leaf.storage is None:
             from tensorframe.runtime.streams import stream_files  # loaded by the first file
 
-            plan = plan or plan_of(request)
             if stream_files(request, plan):
                 return
             break

@@ -18,9 +18,9 @@ from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, DATA
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.streaming import Stream, Tile, TileGraph, is_file, window_of
+from tensorframe.runtime.streaming import Form, Stream, Tile, TileGraph, is_file, window_of
 from tensorframe.schedule.blocks import Block, extents
-from tensorframe.schedule.capture import capture
+from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.moments import chunks_in
 from tensorframe.schedule.peak import growth, memory_of_views
 from tensorframe.schedule.plan import Plan
@@ -84,6 +84,7 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
         )
         bytes_of_cut = _bytes_of(tile, lambda node: not node.inputs and node in cut.tiled)
         taken = taken.beside(Taken(peak, bytes_of_cut, 0))
+    stream.forms[number] = planned.forms()
     return taken._replace(bytes_read=sum(node.nbytes for node in reads))
 
 
@@ -93,6 +94,7 @@ class _PlannedTiles(dict[int, tuple[TileGraph, Plan, "_Results"]]):
     def __init__(self, stream: Stream, number: int) -> None:
         super().__init__()
         self._stream, self._number = stream, number
+        self._requests: dict[int, Capture] = {}  # place -> what its plan was made for
 
     def __missing__(self, low: int) -> tuple[TileGraph, Plan, _Results]:
         stream = self._stream
@@ -101,10 +103,16 @@ class _PlannedTiles(dict[int, tuple[TileGraph, Plan, "_Results"]]):
         after = _after(stream, self._number, tile)
         graph = stream.graph(tile, after, _given(stream), dry=True)
         request = capture(graph.nodes(), keep_held=False)
+        self._requests[low] = request
         plan = plan_of(request)
         results = _Results(plan, dict(zip(request.wanted, plan.outputs, strict=True)), graph)
         planned = self[low] = graph, plan, results
         return planned
+
+    def forms(self) -> list[Form]:
+        """Return the plans of the tiles, each once, in the order in which tiles need them."""
+        plans = {id(self[low][1]): Form(self[low][1], self._requests[low]) for low in sorted(self)}
+        return list(plans.values())
 
     def written_meanwhile(self, tile: Tile) -> int:
         """Return the bytes of results that are written while a tile is computed: those of the tile before it.

@@ -8,7 +8,7 @@ joined here; what needs it and tiles runs in another pass over the leaves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from tensorframe.backends.host_pool import pool
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.threads import leaving
+from tensorframe.errors import TensorFrameError
 from tensorframe.files.ahead import ReadAhead, WriteBehind
 from tensorframe.files.sink import Sink
 from tensorframe.graph.node import Node
@@ -24,11 +25,15 @@ from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate
+from tensorframe.runtime.executor import runner_of
+from tensorframe.runtime.foresight import foresee_tile
 from tensorframe.runtime.leaves import placed
 from tensorframe.runtime.totals import Array, Sampling, Total, host_values, leaf_of, total_of
 from tensorframe.schedule.blocks import Block, whole
+from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.carry import scan_tile, total_at, total_dtype
 from tensorframe.schedule.cut import Cut
+from tensorframe.schedule.plan import Plan
 from tensorframe.schedule.tile_graph import Blocks, Given, build_tile, demanded, shown
 
 
@@ -46,6 +51,22 @@ class Tile:
         for node, blocks in self.blocks.items():
             for block in blocks:
                 yield node, block
+
+
+class Form(NamedTuple):
+    """A plan that tiles of one form share, and a request that it was made for."""
+
+    plan: Plan
+    request: Capture
+
+    def foresee(self, *, waits: bool) -> None:
+        """Have its kernels made before a tile of the form is there; a caller who `waits` for one anyway compiles, too.
+
+        What is wrong is raised by the tile.
+        """
+        with suppress(TensorFrameError):
+            runner = runner_of(self.plan, self.request)
+            foresee_tile([program for _, program, *_ in runner.actions], self.plan, waits=waits)
 
 
 class TileGraph(NamedTuple):
@@ -99,6 +120,8 @@ class Stream:
     running: dict[Node, Node] = field(
         default_factory=dict
     )  # scan -> its total before the next tile
+    # pass -> the forms of its tiles in the order in which these come, until it runs
+    forms: dict[int, list[Form]] = field(default_factory=dict)
 
     @property
     def tiles(self) -> int:
@@ -144,12 +167,15 @@ class Stream:
 
     def _run_pass(self, number: int, targets: Mapping[Node, Sink]) -> None:
         self.begin(number)
+        forms = self.forms.pop(number, [])
         with ExitStack() as stack:
             ahead = stack.enter_context(ReadAhead(map(_files_of, self._tiles(number))))
             behind = stack.enter_context(WriteBehind())
             tiles = self._tiles(number)
             upcoming = next(tiles, None)
-            for arrays in ahead:
+            if forms:  # while the first tile is read
+                forms.pop(0).foresee(waits=True)
+            for index, arrays in enumerate(ahead):
                 tile, upcoming = upcoming, next(tiles, None)
                 assert tile is not None
                 # kernels on all cores would have the reader, and with it the disk, wait
@@ -163,6 +189,8 @@ class Stream:
                 )
                 del made  # whose memory is free once it is written
                 self.done += 1
+                if forms and index:  # the first tiles are computed late: their buffers come first
+                    forms.pop(0).foresee(waits=False)
         for node, total in self.totals.items():
             self._finish(node, total)
 

@@ -46,13 +46,18 @@ def room_on(device: Device) -> float:
     return min(budget.room(), inf if largest is None else largest)
 
 
-def fits_with_files(request: Capture, plan: Plan) -> bool:
-    """Whether what a plan takes fits, with all files among its leaves in memory."""
+def fits_with_files(request: Capture, plan: Plan | None = None) -> bool:
+    """Whether what a plan takes fits, with all files among its leaves in memory.
+
+    It is not made for files that do not fit alone.
+    """
     if any(is_file(leaf) and _is_too_large(leaf) for leaf in request.leaves):
         return False
-    return (
-        _lacking(plan, sum(leaf.nbytes for leaf in request.leaves if _is_read_here(leaf))) is None
-    )
+    read = sum(leaf.nbytes for leaf in request.leaves if _is_read_here(leaf))
+    host = backend_of(CPU).budget(CPU)
+    if host is not None and read > host.room():
+        return False
+    return _lacking(plan or plan_of(request), read) is None
 
 
 def _is_too_large(leaf: Node) -> bool:
@@ -76,11 +81,11 @@ def _lacking(plan: Plan, read: int) -> Need | None:
     return next((need for need in needs.values() if need.nbytes > need.budget.room()), None)
 
 
-def stream_files(request: Capture, plan: Plan) -> bool:
+def stream_files(request: Capture, plan: Plan | None) -> bool:
     """Run a request tile by tile if it does not fit with the files that it reads; return whether it has run.
 
-    Where it cannot be cut, files that are mapped into memory are left to the system, and what does not fit even so is
-    refused before the first byte is read.
+    Its `plan` is made where it is needed and None is given. Where it cannot be cut, files that are mapped into memory
+    are left to the system, and what does not fit even so is refused before the first byte is read.
     """
     if fits_with_files(request, plan):
         return False
@@ -91,6 +96,7 @@ def stream_files(request: Capture, plan: Plan) -> bool:
             node.settle(storage)
         return True
     unmapped = [leaf for leaf in request.leaves if _is_read_here(leaf) and not leaf.attrs[0].mapped]
+    plan = plan or plan_of(request)
     lacking = _lacking(plan, sum(leaf.nbytes for leaf in unmapped))
     if lacking is not None and not lacking.budget.admits(lacking.nbytes):
         refuse(lacking, plan, request, _blocked(roots, planned))
@@ -123,7 +129,7 @@ def stream_into(roots: Sequence[Node], sinks: Sequence[Sink]) -> bool:
     """Write results to sinks tile by tile if they do not fit into memory; return whether that was so, and could be."""
     wanted = [_on_host(root) for root in roots]
     request = capture(wanted, keep_held=False)
-    if fits_with_files(request, plan_of(request)):
+    if fits_with_files(request):
         return False
     evaluate([root for root in roots if _is_elsewhere(root.device)])
     core, planned = plan_for(request.wanted, in_memory=False)

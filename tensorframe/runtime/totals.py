@@ -211,7 +211,8 @@ class _Moments(Sampling):
     def left(self, tile: Node) -> tuple[Node, ...]:
         count = prod([tile.shape[axis] for axis in self._node.attrs[0]])
         each = np.repeat(self._pivots, self._join.length // PIECE, axis=0)[: -(-count // PIECE)]
-        pivots = leaf_of(each[:, np.newaxis], tile.device, self._node)
+        # reshaped and not indexed: kernels are foreseen for the strides of C order
+        pivots = leaf_of(each.reshape((len(each), 1, *each.shape[1:])), tile.device, self._node)
         return moments_of(self._node, tile, pivots)
 
     def dry_left(self, tile: Node) -> tuple[Node, ...]:

@@ -56,6 +56,12 @@ def new_modules():
     return modules_new_to_a_process()
 
 
+def test_reading_an_array_loads_nothing_that_writes():
+    loaded = modules_new_to_a_process("import tensorframe.frontend.files.npy")
+    assert "tensorframe.frontend.files.segment" in loaded
+    assert not {"hashlib", "tensorframe.frontend.files.write"}.intersection(loaded)
+
+
 def test_import_loads_no_package_but_numpy_and_ml_dtypes(new_modules):
     packages = {name.partition(".")[0] for name in new_modules}
     assert packages - set(sys.stdlib_module_names) - {"numpy", "ml_dtypes"} == {"tensorframe"}

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ import tensorframe as tfr
 from tensorframe.backends.registry import backend_of
 from tensorframe.errors import OutOfMemoryError
 from tensorframe.graph.device import CPU
-from tensorframe.runtime import streams
+from tensorframe.runtime import streaming, streams
+from tensorframe.runtime.events import Moment, listen
 from tests.backends.devices import on_every_device
 
 MEBI = 1 << 20
@@ -73,6 +75,92 @@ def test_a_reduction_of_a_file_that_does_not_fit_streams(path, values, streamed,
     assert planned.peak[CPU] <= 12 * MEBI
     assert planned.stream.done == planned.stream.tiles > 4
     assert x.node.storage is None
+
+
+REDUCTIONS = {
+    "sum": tfr.sum,
+    "variance": tfr.var,
+    "sum of a map": lambda x: tfr.sum(tfr.exp(-x * x) * tfr.sin(x)),
+}
+
+
+class Watched:
+    """An array whose first elements are given once somebody lets them be, who can wait until they are asked for."""
+
+    def __init__(self, values):
+        self.shape, self.dtype, self._values = values.shape, values.dtype, values
+        self.asked, self.let = threading.Event(), threading.Event()
+
+    def __getitem__(self, key):
+        self.asked.set()
+        assert self.let.wait(60)
+        return self._values[key]
+
+
+def test_kernels_of_the_first_tile_are_made_while_it_is_read(values, little, monkeypatch):
+    values = values[:-1000]  # the last tile has a form of its own
+    made = []
+    source = Watched(values)
+    foresee = streaming.foresee_tile
+
+    def noted(*plan, waits):
+        assert source.asked.wait(60)  # before anything is compiled
+        foresee(*plan, waits=waits)
+        made.append(source.let.is_set())
+        source.let.set()
+
+    monkeypatch.setattr(streaming, "foresee_tile", noted)
+    x = tfr.from_reader(source)
+    little(12 * MEBI)
+    assert tfr.sum(x).item() == tfr.sum(tfr.asarray(values)).item()
+    assert made == [False, True]  # of the first tile, and of the last
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_kernels_of_tiles_are_those_that_were_foreseen(name, path, little, monkeypatch):
+    pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
+    from tensorframe.backends.llvm import functions, lowering, program
+    from tensorframe.runtime.cache import PLANS
+
+    PLANS.clear()
+    lowering.forget()
+    foreseen, needed = set(), set()
+    begin, made = program.begin, functions._made
+
+    def note_begun(name, source):
+        foreseen.add(name)
+        begin(name, source)
+
+    def note_made(name, source):
+        assert name in foreseen  # before a tile needs it
+        needed.add(name)
+        return made(name, source)
+
+    monkeypatch.setattr(functions, "_functions", {})
+    monkeypatch.setattr(program, "begin", note_begun)
+    monkeypatch.setattr(functions, "_made", note_made)
+    # when a plan runs for the first time it would begin them, too
+    monkeypatch.setattr("tensorframe.runtime.foresight.foresee_all", lambda *_, **__: None)
+    result = REDUCTIONS[name](tfr.load(path))
+    little(12 * MEBI)
+    result.compute()
+    assert needed == foreseen != set()
+
+
+def test_no_plan_is_made_of_files_that_do_not_fit_alone(path, little):
+    result = tfr.sum(tfr.load(path))
+    little(12 * MEBI)
+    plans = []
+
+    def note(event):
+        if event.moment is Moment.PLAN_MADE:
+            plans.append(event.plan)
+
+    with listen(note):
+        result.compute()
+    assert plans
+    shapes = [{slot.shape for slot in plan.slots} for plan in plans]
+    assert not [made for made in shapes if made >= {(COUNT,), ()}]  # all elements to one
 
 
 def test_a_map_goes_from_file_to_file(path, values, tmp_path, streamed, little):

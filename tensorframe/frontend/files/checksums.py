@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field
 from typing import IO, Any
 
 from tensorframe.errors import FileFormatError
 from tensorframe.files.access import broken
 from tensorframe.forks import new_lock
+from tensorframe.quick_dataclasses import dataclass, field
 
 CRC_BLOCK = 1 << 20
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +16,11 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.files.access import broken
 from tensorframe.frontend.files.segment import Segment, Stamp, check_claim, is_shape, open_to_read
-from tensorframe.frontend.files.write import FileSink, new_file
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from tensorframe.frontend.files.write import FileSink
 
 MAGIC = b"\x93NUMPY"
 MAX_HEADER = (
@@ -140,5 +142,7 @@ def npy_header(shape: Shape, dtype: DType) -> bytes:
 
 def npy_sink(path: str, shape: Shape, dtype: DType) -> FileSink:
     """Return the sink of an array in an .npy file, whose header is written."""
+    from tensorframe.frontend.files.write import new_file  # who reads writes nothing
+
     (sink,) = new_file(path, npy_header(shape, dtype), [(0, shape, dtype.itemsize)])
     return sink

@@ -6,7 +6,6 @@ import math
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -21,6 +20,7 @@ from tensorframe.files.reader import Array, new_array
 from tensorframe.files.windows import read_window
 from tensorframe.frontend.files.checksums import Checksum
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_dataclasses import dataclass
 from tensorframe.rewrite.views import Window
 
 _BINARY, _NO_WAITING = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
