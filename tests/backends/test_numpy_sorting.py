@@ -70,3 +70,9 @@ def test_positions_are_sorted_only_where_upper_bits_do_not_tell(
     whole = [size for size in sizes if size > LENGTH // 8]
     assert whole == ([] if again is not None else [lines.size])
     assert len(few) == (again or 0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint64", "float32"])
+def test_orders_of_no_lines_are_empty(dtype: str) -> None:
+    keys = np.zeros((0, 600), dtype)
+    assert sorting.argsort(keys, 1, False, True).shape == keys.shape

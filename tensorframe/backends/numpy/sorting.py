@@ -59,7 +59,7 @@ def _stable_order(keys: Array) -> Array:
     """
     if keys.dtype.itemsize < 4 and keys.dtype.kind != "f":
         return np.argsort(keys, axis=-1, stable=True)  # by digits, which is as fast
-    if keys.dtype.itemsize == 8 and keys.dtype.kind != "c":
+    if keys.dtype.itemsize == 8 and keys.dtype.kind != "c" and keys.size:
         order = _order_by_upper_bits(keys)
         if order is not None:
             return order
