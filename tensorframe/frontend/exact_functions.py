@@ -18,7 +18,7 @@ from tensorframe.backends import spans
 from tensorframe.backends.silence import silenced, silently
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Options, Process, overridden
-from tensorframe.dtypes import BITWISE, FLOAT, INTEGER, REAL, DType, default_float
+from tensorframe.dtypes import BITWISE, FLOAT, INTEGER, REAL, DType, as_dtype, default_float
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.history import needing_nodes
@@ -31,16 +31,18 @@ Array = np.ndarray[Any, Any]
 
 _ndarray = np.ndarray
 _blank = object.__new__
-# Arguments whose type says what dtypes results have; of others, such as modes, the value does.
-_NUMBERS: Final[frozenset[type]] = frozenset({int, float})
+# Arguments whose type says what dtypes results have are floats, and integers that all dtypes hold; of others, such as
+# modes, the value does.
+_SMALL: Final = 127
 _PLAIN: Final[frozenset[type]] = frozenset({bool, str, type(None)})
 _SEQUENCES: Final[frozenset[type]] = frozenset({list, tuple})
+_UNSIGNED: Final = as_dtype("uint64")
 # Elements up to which NumPy computes many at once, of which it makes some tens of megabytes.
 _MANY: Final = 1 << 22
 # Signatures of one function that are known at most.
 _SIGNATURES: Final = 256
 
-# What a function's arguments are: the dtypes of tensors, the types of numbers, and modes.
+# What a function's arguments are: the dtypes of tensors, the types of numbers, how large integers are, and modes.
 Kind = tuple[Any, ...]
 # The dtypes of what a call gives, one for each tensor; nothing where NumPy's function gives something else.
 Results = tuple[DType, ...]
@@ -83,16 +85,21 @@ def _given(values: tuple[Any, ...], *, many: bool = False) -> tuple[Kind, list[A
             if storage is None:
                 return None
             array = storage.handle
-            if type(array) is not _ndarray or array.size > most:
-                return None
+            if type(array) is not _ndarray or not 0 < array.size <= most:
+                return None  # without elements, NumPy looks at less, and leaves memory as it is
             if device is not node.device:
                 if device is not None:
                     return None
                 device = node.device
             kind.append(node.dtype)
             arrays.append(array)
-        elif of in _NUMBERS:
+        elif of is float:
             kind.append(of)
+            arrays.append(value)
+        elif of is int:
+            kind.append(of)
+            if not 0 <= value <= _SMALL:
+                kind.append(_magnitude(value))
             arrays.append(value)
         elif of in _PLAIN:
             kind.append((of, value))
@@ -116,10 +123,15 @@ def _parts(
     values: list[Any] | tuple[Any, ...], most: int
 ) -> tuple[Kind, list[Any] | tuple[Any, ...], Device | None] | None:
     """Return what `_given` does of a sequence of tensors, or of integers."""
-    if len(values) > most:
+    if not 0 < len(values) <= most:
         return None
-    if not values or type(values[0]) is int:
-        return ((int,), values, None) if all(type(value) is int for value in values) else None
+    if type(values[0]) is int:
+        if not all(type(value) is int for value in values):
+            return None
+        low, high = min(values), max(values)
+        if low >= 0 and high <= _SMALL:
+            return (list,), values, None
+        return (list, _magnitude(low), _magnitude(high)), values, None
     device: Device | None = None
     arrays = []
     for value in values:
@@ -127,11 +139,16 @@ def _parts(
             return None
         storage = value.node.storage
         array = None if storage is None else storage.handle
-        if type(array) is not _ndarray or array.size > most:
+        if type(array) is not _ndarray or not 0 < array.size <= most:
             return None
         device = value.node.device
         arrays.append(array)
-    return (tuple, *[value.node.dtype for value in values]), arrays, device
+    return (tuple, len(values), *[value.node.dtype for value in values]), arrays, device
+
+
+def _magnitude(value: int) -> int:
+    """Return the bits that an integer takes, less than zero for a negative one: they say which dtypes hold it."""
+    return value.bit_length() if value >= 0 else -1 - (~value).bit_length()
 
 
 def computed(array: Any, device: Device) -> Tensor:
@@ -170,7 +187,6 @@ def exact(
     gives other dtypes than that, nothing is computed at once, and neither is what has a dtype `besides`. So are `many`
     elements, where NumPy's instructions do in one what kernels take ten for.
     """
-    run = silently if isinstance(theirs, np.ufunc) else _called
 
     def decorate(ours: _Function) -> _Function:
         known: dict[Kind, Results] = {}
@@ -187,7 +203,7 @@ def exact(
             if not results:
                 return ours(*values)
             try:
-                made = run(theirs, *arrays)
+                made = silently(theirs, *arrays)
                 if len(results) > 1 or type(made) is tuple:
                     pairs = zip(made, results, strict=True)
                     return tuple([computed(_in_dtype(part, own), device) for part, own in pairs])
@@ -209,10 +225,6 @@ def exact(
         return call  # type: ignore[return-value]
 
     return decorate
-
-
-def _called(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
 
 
 def _in_dtype(array: Any, dtype: DType) -> Any:
@@ -242,23 +254,34 @@ def _results(theirs: Callable[..., Any], arrays: list[Any], result: Any, device:
 def exact_in_place(theirs: Callable[..., Any]) -> Callable[[_Function], _Function]:
     """Decorate a function that has a tensor, the first argument, stand for a copy to which `theirs` of NumPy's wrote.
 
-    Both have the same parameters.
+    Both have the same parameters. NumPy's take more: the first call with arguments of some kind goes the long way,
+    which says what is wrong with them.
     """
 
     def decorate(ours: _Function) -> _Function:
+        known: set[Kind] = set()
+
         @wraps(ours)
         def call(*values: Any, **options: Any) -> Any:
             given = None
             if values and type(values[0]) is Tensor and not options:
                 given = _given(values)
-            if given is None or not _fit(given[0]):
+            if given is None:
                 return ours(*values, **options)
-            _, (array, *arrays), device = given
+            kind, (array, *arrays), device = given
+            is_known = kind in known
+            if not is_known:
+                ours(*values)
+                if not _fit(kind):
+                    return None
+                if len(known) >= _SIGNATURES:
+                    known.clear()
+                known.add(kind)
             changed = array.copy()
             try:
-                theirs(changed, *arrays)
+                silently(theirs, changed, *arrays)
             except Exception:
-                return ours(*values)  # which explains it
+                return ours(*values) if is_known else None  # which explains it
             values[0]._rebind(computed(changed, device).node)
             return None
 
@@ -270,10 +293,14 @@ def exact_in_place(theirs: Callable[..., Any]) -> Callable[[_Function], _Functio
 def _fit(kind: Kind) -> bool:
     """Whether a tensor of the first kind holds values of the others, or these are positions or masks."""
     own = kind[1]
+    if kind[2] is _UNSIGNED:
+        return False  # as positions NumPy takes the largest for negative ones
     for other in kind[2:]:
         if isinstance(other, np.dtype):
             if other is not own and not (other in BITWISE and own in REAL):
                 return False
-        elif (other is float and own not in FLOAT) or (other is int and own not in REAL):
+        elif (other is float and own not in FLOAT) or (
+            (other is int or other is list) and own not in REAL
+        ):
             return False
     return bool(own.isbuiltin == 1)

@@ -125,8 +125,13 @@ def beside(tensor: Tensor, value: Any) -> Tensor:
 
 
 def cast_into(value: Any, dtype: DType) -> Tensor:
-    """Return `value` as a Tensor of `dtype`; integers of Python that it cannot hold raise OutOfRangeError."""
+    """Return `value` as a Tensor of `dtype`; integers of Python that it cannot hold raise OutOfRangeError.
+
+    Floats of Python keep their digits: in the default dtype they could lose some on their way.
+    """
     if dtype in dtypes.INTEGER and (type(value) is int or isinstance(value, SEQUENCES)):
+        return operand(value, dtype=dtype)
+    if dtype in dtypes.FLOATING and (type(value) is float or isinstance(value, SEQUENCES)):
         return operand(value, dtype=dtype)
     return converted(operand(value), dtype)
 

@@ -239,3 +239,125 @@ def test_errors_say_what_those_of_recorded_calls_say():
     with pytest.raises(tfr.errors.DTypeError, match="packbits"):
         tfr.packbits(tfr.asarray([1.0]))
     assert x.tolist() == [1, 2, 3]
+
+
+_ALIKE = {
+    "a number and a list": (lambda x: tfr.lcm(3, x), lambda x: tfr.lcm([3], x)),
+    "numbers of few and many bits": (
+        lambda x: tfr.polyadd(x, 1),
+        lambda x: tfr.polyadd(x, 1 << 40),
+    ),
+    "lists of few and many bits": (
+        lambda x: tfr.polysub(x, [1]),
+        lambda x: tfr.polysub(x, [1 << 63]),
+    ),
+    "no integers": (lambda x: tfr.extract(x > 5, [1, 2]), lambda x: tfr.extract(x > 5, [])),
+    "no bytes": (
+        lambda x: tfr.unpackbits(tfr.astype(x, "uint8"), 0),
+        lambda x: tfr.unpackbits(tfr.zeros((0,), dtype="uint8"), 0, 20),
+    ),
+    "the largest positions": (
+        lambda x: tfr.ravel_multi_index([tfr.astype(x, "uint64")], (5,), "wrap"),
+        lambda x: tfr.ravel_multi_index([tfr.asarray([2**64 - 1], dtype="uint64")], (5,), "wrap"),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint16"])
+@pytest.mark.parametrize("name", _ALIKE)
+def test_what_one_call_teaches_holds_for_none_with_other_results(name, dtype):
+    first, second = _ALIKE[name]
+    x = tfr.asarray(np.asarray([3, 1], dtype))
+    with tfr.config.override(**PLANNED):
+        expected = _outcome(second, x)
+    for _ in range(2):
+        first(x)
+        assert _outcome(second, x) == expected
+
+
+def _outcome(function, x):
+    try:
+        result = function(x)
+    except tfr.errors.TensorFrameError as error:
+        return type(error)
+    return result.dtype, result.tolist()
+
+
+def test_a_correlation_of_complex_numbers_has_zeros_of_the_same_sign():
+    x, v = tfr.asarray([0j], dtype="complex128"), tfr.asarray([3, 1, 2], dtype="uint16")
+    with tfr.config.override(**PLANNED):
+        expected = tfr.correlate(x, v).numpy().imag
+    for _ in range(2):
+        np.testing.assert_array_equal(
+            np.signbit(tfr.correlate(x, v).numpy().imag), np.signbit(expected)
+        )
+
+
+_REFUSED = {
+    "a large number": lambda x: tfr.put(x, [0], 300),
+    "a large number in a list": lambda x: tfr.put(x, [0], [300]),
+    "nothing": lambda x: tfr.put(x, [0], None),
+    "a text": lambda x: tfr.put(x, [0], "3"),
+    "no mode": lambda x: tfr.put(x, [0], 1, None),
+    "a large number by a mask": lambda x: tfr.putmask(x, x > 0, 300),
+    "a larger number": lambda x: tfr.copyto(x, [1 << 40]),
+    "a number as a condition": lambda x: tfr.copyto(x, 1, "no", 1),
+    "no values": lambda x: tfr.place(x[:0], x[:0] > 0, x[:0]),
+}
+
+
+@pytest.mark.parametrize("name", _REFUSED)
+def test_what_numpy_alone_would_write_is_refused_each_time(name):
+    x = tfr.asarray(np.asarray([1, 2], np.int8))
+    mask = tfr.asarray([True, True])
+    for _ in range(2):
+        tfr.put(x, [0], [1])
+        tfr.putmask(x, mask, 1)
+        tfr.copyto(x, [1])
+        assert x.is_computed
+        with pytest.raises(tfr.errors.TensorFrameError):
+            _REFUSED[name](x)
+    assert x.tolist() == [1, 1]
+
+
+def test_writing_follows_numpy_where_little_is_written_or_positions_are_odd():
+    far = tfr.asarray([3, 1 << 62])
+    mask = np.asarray([False, True, False])
+    for _ in range(2):
+        x, expected = tfr.zeros(3, dtype="float64").compute(), np.zeros(3)
+        tfr.put(x, far, 2.5, "wrap")  # NumPy's own would take a year
+        expected[[0, (1 << 62) % 3]] = 2.5
+        tfr.put(x, tfr.asarray(mask), 0.1)
+        np.put(expected, mask, 0.1)
+        assert x.tolist() == expected.tolist()
+        square = tfr.ones((2, 2)).compute()
+        tfr.fill_diagonal(square, tfr.asarray([], dtype="float32"))
+        assert square.tolist() == [[1, 1], [1, 1]]
+        single = tfr.asarray(3).compute()
+        tfr.copyto(single, [[4]])
+        assert single.item() == 4
+
+
+def test_numbers_that_are_written_keep_all_their_digits():
+    for options in ({}, PLANNED):
+        with tfr.config.override(**options):
+            x = tfr.zeros((2, 2), dtype="float64").compute()
+            tfr.copyto(x, 0.1)
+            tfr.putmask(x, x > 0, [0.1, 0.7])
+            tfr.fill_diagonal(x, [0.3, 1e300])
+            assert x.tolist() == [[0.3, 0.7], [0.1, 1e300]]
+
+
+def test_what_numpy_computes_at_once_warns_of_nothing():
+    x = tfr.asarray([np.inf, 3e38], dtype="float32")
+    y = tfr.asarray([-np.inf, 3e38], dtype="float32")
+    for _ in range(2):
+        assert np.isnan(tfr.polyadd(x, y).numpy()[0])
+
+
+def test_keys_and_bytes_without_axes_are_those_of_numpy():
+    assert tfr.lexsort(tfr.asarray([3, 1])).tolist() == np.lexsort([3, 1]) == 0
+    byte = tfr.asarray(131, dtype="uint8")
+    assert tfr.unpackbits(byte, -1).tolist() == np.unpackbits(byte.numpy(), -1).tolist()
+    with pytest.raises(tfr.errors.AxisError):
+        tfr.lexsort(tfr.asarray([3, 1]), 1)

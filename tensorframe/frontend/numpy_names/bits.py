@@ -12,7 +12,7 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import moveaxis, part_of
-from tensorframe.frontend.operands import along, along_line, converted, operand, reshaped
+from tensorframe.frontend.operands import along_line, converted, operand, reshaped
 from tensorframe.frontend.parameters import choice, integer
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
@@ -62,7 +62,7 @@ def unpackbits(
     >>> tfr.unpackbits(tfr.asarray([[1], [255]], dtype="uint8"), axis=1, count=3).tolist()
     [[0, 0, 0], [1, 1, 1]]
     """
-    tensor, place = along("unpackbits", a, axis)
+    tensor, place = along_line("unpackbits", a, axis)
     if tensor.dtype != as_dtype("uint8"):
         raise DTypeError(f"unpackbits: takes uint8, got {tensor.dtype}")
     line: Any = moveaxis(tensor, place, -1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from tensorframe.dtypes import BOOL, INTEGER
+from tensorframe.dtypes import BOOL, INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.creation.grids import meshgrid
@@ -43,6 +43,9 @@ __all__ = [
     "unravel_index",
 ]
 
+# NumPy takes the largest of these for negative ones
+_UNSIGNED: Final = frozenset({as_dtype("uint64")})
+
 
 def _integers(name: str, value: Any) -> Any:
     tensor = operand(value)
@@ -60,7 +63,7 @@ def _check(name: str, index: Any, size: int, what: str) -> None:
         raise IndexingError(f"{name}: an index is out of bounds for {what}")
 
 
-@exact(np.unravel_index, 3)
+@exact(np.unravel_index, 3, besides=_UNSIGNED)
 def unravel_index(
     indices: ArrayLike, shape: ShapeLike, order: Literal["C", "F"] = "C"
 ) -> tuple[Tensor, ...]:
@@ -80,7 +83,7 @@ def unravel_index(
     return tuple(coordinates if order == "F" else coordinates[::-1])
 
 
-@exact(np.ravel_multi_index, 4)
+@exact(np.ravel_multi_index, 4, besides=_UNSIGNED)
 def ravel_multi_index(
     multi_index: ArrayLike,
     dims: ShapeLike,

@@ -66,11 +66,19 @@ def copyto(
     chosen = operand(where)
     if chosen.dtype not in BOOL:
         raise DTypeError(f"copyto: where= takes a condition of bools, got {chosen.dtype}")
+    source = _without_leading(source, dst.ndim)
     if broadcast("copyto", source.shape, dst.shape, chosen.shape) != dst.shape:
         raise ShapeError(f"copyto: shape {source.shape} does not fit {dst.shape}")
-    values = cast_into(src, dst.dtype)
+    values = _without_leading(cast_into(src, dst.dtype), dst.ndim)
     result = expanded(values, dst.shape) if where is True else apply(WHERE, chosen, values, dst)
     dst._rebind(result.to_device(dst.device).node)
+
+
+def _without_leading(source: Tensor, ndim: int) -> Tensor:
+    """Return what is copied to `ndim` axes without axes of size 1 in front that it has beside these, as in NumPy."""
+    extra = source.ndim - ndim
+    is_longer = extra > 0 and set(source.shape[:extra]) == {1}
+    return reshaped(source, source.shape[extra:]) if is_longer else source
 
 
 @exact_in_place(np.putmask)
@@ -128,7 +136,15 @@ def _mask(name: str, mask: Any, target: Tensor) -> Tensor:
     return flattened(chosen if chosen.dtype in BOOL else operand(chosen != 0))
 
 
-@exact_in_place(np.put)
+def _numpys_put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    if (
+        mode == "wrap"
+    ):  # NumPy's subtracts the size until a position fits, a year where it is far away
+        ind, mode = np.remainder(ind, a.size), "raise"
+    np.put(a, ind, v, mode)
+
+
+@exact_in_place(_numpys_put)
 def put(
     a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: Literal["raise", "wrap", "clip"] = "raise"
 ) -> None:
@@ -143,6 +159,8 @@ def put(
         _written(np.put, a, ind, v, mode=mode)
         return
     index = flattened(operand(ind))
+    if index.dtype in BOOL:
+        index = converted(index, as_dtype("int64"))  # positions 0 and 1, as in NumPy, and no mask
     if choice("put", "mode", mode, ("raise", "wrap", "clip")) != "raise":
         index = within(mode, index, a.size)
     values = flattened(handle_on(as_values(v, a.node)))
@@ -181,8 +199,10 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False) -> None:
     if (type(val) is int and a.dtype not in BOOL) or (type(val) is float and a.dtype in FLOAT):
         flat[:end:step] = val  # the usual call: there is nothing to repeat, and nothing to convert
     else:
-        size = len(range(0, end, step))
-        flat[:end:step] = cycled(flattened(cast_into(val, a.dtype)), size)
+        values = flattened(cast_into(val, a.dtype))
+        if not values.size:
+            return
+        flat[:end:step] = cycled(values, len(range(0, end, step)))
     a._rebind(reshaped(flat, shape).node)
 
 

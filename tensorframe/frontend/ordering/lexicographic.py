@@ -14,7 +14,7 @@ from tensorframe.frontend.exact_functions import exact
 from tensorframe.frontend.indexing.searching import take_along_axis
 from tensorframe.frontend.manipulation.joining import unstack
 from tensorframe.frontend.manipulation.views import part_of
-from tensorframe.frontend.operands import converted, operand, reshaped
+from tensorframe.frontend.operands import converted, filled, operand, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
 from tensorframe.frontend.parameters import items
 from tensorframe.frontend.tensor import Tensor
@@ -45,7 +45,8 @@ def lexsort(keys: ArrayLike, axis: int = -1) -> Tensor:
     if len(shapes) > 1:
         raise ShapeError(f"lexsort: keys have one shape, got {sorted(shapes)}")
     if not tensors[0].ndim:
-        raise ShapeError("lexsort: 0-d keys have no axis to sort along")
+        normalize_axis("lexsort", axis, 1)
+        return filled((), 0, int64, tensors[0].device)
     return _by_keys(tensors, normalize_axis("lexsort", axis, tensors[0].ndim))
 
 

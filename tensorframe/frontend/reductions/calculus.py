@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
@@ -218,7 +218,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: Mode = "full") -> Tensor:
     return call(CONVOLVE, long, short, attrs=(mode,))
 
 
-@exact(np.correlate, 3, besides=_NARROW)
+@exact(np.correlate, 3, besides=_NARROW | COMPLEX)  # NumPy's zeros have other signs
 def correlate(a: ArrayLike, v: ArrayLike, mode: Mode = "valid") -> Tensor:
     """Cross-correlation of two vectors: sums of products, the conjugate of one shifted along the other.
 
