@@ -210,8 +210,13 @@ _ROWS: dict[str, Op] = {}
 
 
 def register(op: Op) -> Op:
-    """Add a row to the table; every name is defined once."""
-    if op.name in _ROWS:
+    """Add a row to the table; every name is defined once.
+
+    Where an import was interrupted its module is run anew: rows come again, as they are, and take the place of those
+    that refer to the module that was not finished.
+    """
+    earlier = _ROWS.get(op.name)
+    if earlier is not None and earlier.doc != op.doc:
         raise ValueError(f"op {op.name!r} is defined twice")
     if op.kind is not Kind.MAP and op.shape is None and op.arity != 0:
         raise ValueError(f"op {op.name!r} has no shape rule")
