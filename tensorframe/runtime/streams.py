@@ -26,7 +26,6 @@ from tensorframe.runtime.fitting import Blocked, largest_block, needs_of, refuse
 from tensorframe.runtime.observers import Need
 from tensorframe.runtime.outgrown import with_sums_on_host
 from tensorframe.runtime.progress import under_way
-from tensorframe.runtime.replay import Replay
 from tensorframe.runtime.stream_plan import Obstacles, StreamPlan, plan_stream
 from tensorframe.runtime.streaming import Assembled, Stream, is_file, write_whole
 from tensorframe.runtime.under_way import Phase, State
@@ -105,6 +104,8 @@ def stream_files(request: Capture, plan: Plan | None) -> bool:
 
 def stream_in_place(plan: Plan, slots: list[Any], recorded: Recorded) -> Blocked | None:
     """Fill the slots of a plan's results tile by tile; return why that cannot be, or None."""
+    from tensorframe.runtime.replay import Replay  # files are read without it
+
     if isinstance(recorded, Replay):
         wanted: Sequence[Node] = recorded.wanted_from(slots)
     else:

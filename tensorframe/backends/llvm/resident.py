@@ -92,7 +92,7 @@ def _unwritten(name: str, offset: int) -> int:
     for kind, flags, first, size in iter_unpack(_SEGMENT, segments):
         begin, end = (place // mmap.PAGESIZE * mmap.PAGESIZE for place in (first, first + size))
         if kind == _LOADED and not flags & _WRITABLE and begin == offset:
-            return end - begin
+            return int(end - begin)
     return 0
 
 
