@@ -34,10 +34,12 @@ def is_usual(operands: list[Node]) -> bool:
     """Whether what is recorded of operands is a matter of shapes and dtypes, and not of where each of them is."""
     if autocast_dtype.get() is not None:
         return False
-    for node in operands:
-        if node.device is not operands[0].device or (node.storage is None and not node.inputs):
-            return False
-    return True
+    return all(
+        node.device is operands[0].device
+        # a number is folded into what is made of it, also if it is computed
+        and (node.inputs or not (node.storage is None or node.op is CONSTANT))
+        for node in operands
+    )
 
 
 def recording_of(result: Any, operands: list[Node], first: int) -> Recording | None:

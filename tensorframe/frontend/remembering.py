@@ -26,6 +26,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.history import all_as_nodes
 from tensorframe.graph.node import Node, next_serial, ticks
 from tensorframe.graph.precision import autocast_dtype
+from tensorframe.ops.creation import CONSTANT
 from tensorframe.site import is_ours, recording_site
 
 _frame = sys._getframe
@@ -83,7 +84,7 @@ def remembered_of(
                         node = tensor.node
                         # such as `is_usual` wants it
                         if (operands and node.device is not operands[0].device) or (
-                            node.storage is None and not node.inputs
+                            not node.inputs and (node.storage is None or node.op is CONSTANT)
                         ):
                             return function(*values, **options)
                         same_as = operands.index(node) if node in operands else -1

@@ -220,3 +220,22 @@ def test_calls_by_turns_keep_their_own_arguments() -> None:
         assert tfr.swapaxes(x, axis1=0, axis2=1).shape == (3, 2)
         with pytest.raises(TensorFrameError):
             tfr.swapaxes(x, 0, 2)
+
+
+_OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "ifftn": tfr.fft.ifftn,
+    "nanmin": tfr.nanmin,
+    "vector_norm": tfr.linalg.vector_norm,
+    "mean": tfr.mean,
+    "kron": lambda x: tfr.kron(tfr.asarray([1.0, 2.0], dtype="complex64"), x),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float32"])
+@pytest.mark.parametrize("name", _OF_NUMBERS)
+def test_a_computed_number_is_not_the_number_of_later_calls(name: str, dtype: str) -> None:
+    function = _OF_NUMBERS[name]
+    for value in (2, 3, 4, 3):
+        x = tfr.asarray(value, dtype=dtype).compute()
+        assert function(x).tolist() == function(x + 0).tolist()
+        assert np.abs(function(x).numpy()).max() == (2 if name == "kron" else 1) * value
