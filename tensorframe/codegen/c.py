@@ -80,9 +80,13 @@ class _Printer(CExpressions, PointerVectors):
         ]
         last = parameters(kernel)[-1]
         shape = {"operands": ", ".join(operands), "count": last.word + last.words}
-        name = "k_" + sha256(f"{shape}{kernel.lanes}{body}".encode()).hexdigest()[:16]
-        words = {"words": f"words_of_{name}", "argument": "w"}
-        signature = dialect.signature.format(name=name, lanes=kernel.lanes, **words, **shape)
+        occupancy = dialect.occupancy.format(groups=kernel.occupancy) if kernel.occupancy else ""
+        threads = f"{kernel.lanes}{occupancy}"
+        name = "k_" + sha256(f"{shape}{threads}{body}".encode()).hexdigest()[:16]
+        shape |= {"words": f"words_of_{name}", "argument": "w"}
+        signature = dialect.signature.format(
+            name=name, lanes=kernel.lanes, occupancy=occupancy, **shape
+        )
         helpers = "".join(self._helpers(body))
         source = f"{dialect.prelude}{helpers}\n{signature}\n{{\n{body}}}\n"
         return Text(name, source, dynamic_shared)

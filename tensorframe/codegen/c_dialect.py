@@ -72,4 +72,5 @@ class Dialect:
     bodies: Bodies | None = None  # without them it takes no raw kernels
     copied: str = ""  # waits for what `copy_neighbours` copies; without it there are no tiles of half precision
     dynamic_shared: DynamicSharedMemory | None = None  # without it all shared memory is declared
+    occupancy: str = ""  # {occupancy} of a signature: registers suffice for {groups} at once
     about: Any = None  # of a package's own: for which version of the interface it was written

@@ -212,7 +212,7 @@ DIALECT = Dialect(
     prelude=PRELUDE,
     signature=(
         "struct {words} {{ unsigned int at[{count}]; }};\n"
-        'extern "C" __global__ void __launch_bounds__({lanes})\n'
+        'extern "C" __global__ void __launch_bounds__({lanes}{occupancy})\n'
         "{name}({operands}, const {words} {argument})"
     ),
     operand="{const}{type}* __restrict__ {name}",
@@ -228,6 +228,8 @@ DIALECT = Dialect(
     copied="wait_for_copies();",
     helpers={"shared_address": _ADDRESS, "wait_for_copies": _COPIES, "left_tile": _TENSOR_CORES},
     bodies=_BODIES,
+    # HIP counts warps of each of four units instead, which are as many for 256 threads
+    occupancy=", {groups}",
     dynamic_shared=DynamicSharedMemory(
         beyond=DECLARED,
         declaration="extern __shared__ double dynamic_shared[];  // {bytes} bytes",

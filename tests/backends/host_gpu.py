@@ -74,7 +74,7 @@ _KERNEL = r"""
 #define __global__
 #define __device__
 #define __shared__ static
-#define __launch_bounds__(lanes)
+#define __launch_bounds__(...)
 #define memcpy __builtin_memcpy
 #define REAL(name) \
     static inline float name(float x) { return __builtin_##name##f(x); } \

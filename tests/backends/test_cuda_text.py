@@ -51,6 +51,32 @@ def test_names_are_not_mangled_and_threads_are_bounded():
     )
 
 
+def test_kernels_say_for_how_many_groups_registers_have_to_suffice():
+    """Compilers guess otherwise: they spill what is needed around a column's loops, or take 65 registers for 64."""
+
+    def bounds(function, *arrays):
+        return re.findall(r"__launch_bounds__\((.*)\)", text_of(function, *arrays))
+
+    columns, square = matrix("float32", 1000, 8), np.zeros((512, 512), np.float32)
+    assert bounds(lambda x: tfr.var(x, axis=0), columns) == ["256, 4"]
+    assert bounds(lambda x: x - tfr.mean(x, axis=0), columns) == ["256, 4"]
+    assert bounds(lambda x: (x - tfr.mean(x, axis=0)) / tfr.std(x, axis=0), columns) == ["256, 2"]
+    assert bounds(lambda x: tfr.max(x, axis=0), columns)[-1] == "256"
+    assert bounds(lambda x: tfr.var(x, axis=0), columns[:100])[-1] == "256"  # a loop, no slots
+    assert bounds(tfr.matmul, square, square) == ["256, 4"]
+    assert bounds(lambda x, y: x.mT @ y.mT, square, square) == ["256, 4"]
+    assert bounds(lambda x, y: x @ y.mT, square, square) == ["256"]  # neighbours of both factors
+    assert bounds(tfr.matmul, square.astype("f8"), square.astype("f8")) == ["256"]
+    assert bounds(tfr.matmul, square[:64], square) == ["256"]  # a thread has few sums
+
+
+def test_totals_of_parts_are_joined_by_loops_that_stay_loops():
+    """Unrolled ones read 32 parts of a chunk at once, into all registers."""
+    found = text_of(lambda x: tfr.sum(x, axis=0), np.zeros((20000, 8), np.float32))
+    loops = re.findall(r"(?:(#pragma unroll 1)\n *)?for \(unsigned int (part\d) ", found)
+    assert loops == [("#pragma unroll 1", "part2"), ("", "part1")]
+
+
 def test_shuffles_stay_among_the_32_threads_of_every_warp_and_nothing_needs_a_header():
     """A warp has 64 threads on some GPUs."""
     found = text_of(tfr.softmax, matrix("float32", 7, 3000))

@@ -41,6 +41,11 @@ def _layer_norm(x: tfr.Tensor) -> tfr.Tensor:
     return centred / tfr.sqrt(tfr.mean(centred * centred, axis=1, keepdims=True) + 1e-5)
 
 
+def _batch_norm(x: tfr.Tensor) -> tfr.Tensor:
+    mean = tfr.mean(x, axis=(0, 2, 3), keepdims=True)
+    return (x - mean) / tfr.sqrt(tfr.var(x, axis=(0, 2, 3), keepdims=True) + 1e-5)
+
+
 def _rms_norm(x: tfr.Tensor) -> tfr.Tensor:
     return x / tfr.sqrt(tfr.mean(x * x, axis=1, keepdims=True) + 1e-5)
 
@@ -75,6 +80,7 @@ LONG = (512, 8192)  # rows for all threads of a group each
 LONGEST = (512, 16384)
 VERY_LONG = (64, 65536)  # of which groups hold chunks
 WIDEST = (16, 1 << 18)
+FEW_COLUMNS, LONG_COLUMNS = (65536, 64), (1 << 19, 32)
 SQUARE, DECODED = (512, 512), (4096, 4096)
 SMALL, BLOCKS = (1000, 8, 8), (100, 100)  # matrices in one launch, and in several blocks of columns
 PROGRAMS = {
@@ -92,6 +98,12 @@ PROGRAMS = {
     "sum of rows": Program(lambda a: tfr.sum(a, axis=1), rows=True),
     "sum of long rows": Program(lambda a: tfr.sum(a, axis=1), rows=True, shape=LONG),
     "sum of columns": Program(lambda a: tfr.sum(a, axis=0)),
+    "sum of long columns": Program(lambda a: tfr.sum(a, axis=0), shape=LONG_COLUMNS),
+    "variance of columns": Program(lambda a: tfr.var(a, axis=0)),
+    "variance of few columns": Program(lambda a: tfr.var(a, axis=0), shape=FEW_COLUMNS),
+    "columns less their means": Program(lambda a: a - tfr.mean(a, axis=0), shape=FEW_COLUMNS),
+    "softmax of columns": Program(lambda a: tfr.softmax(a, axis=0)),
+    "batch norm": Program(_batch_norm, shape=(64, 64, 28, 28), barriers=6),
     "maximum of rows": Program(lambda a: tfr.max(a, axis=1), rows=True),
     "argmax of rows": Program(lambda a: tfr.argmax(a, axis=1), rows=True, once=True),
     "variance of rows": Program(lambda a: tfr.var(a, axis=1), rows=True, once=True),

@@ -109,6 +109,7 @@ def test_products_read_all_memory_by_16_bytes(name: str, architecture: str) -> N
     assert {one.name for one in read} == {"LDS.128"}
     assert code.widths_when_aligned(stores=False) == [128, 128]
     assert code.stack == code.local == code.spills == 0
+    assert threads_at_once(code, GPUS[architecture]) >= 1024
 
 
 @needs_tools

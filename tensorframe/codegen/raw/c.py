@@ -127,6 +127,7 @@ class _Printer:
         signature = dialect.signature.format(
             name=f"{OWN}kernel",
             lanes=self.lanes,
+            occupancy="",
             operands=", ".join(self._arrays(dialect.operand)),
             count=last.word + last.words,
             words=f"{OWN}words",

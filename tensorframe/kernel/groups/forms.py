@@ -47,6 +47,7 @@ from tensorframe.kernel.groups.reductions import (
     columns_of,
     groups_of,
     joined_parts,
+    occupancy_of_columns,
     row_parts,
     rows_of,
 )
@@ -166,11 +167,16 @@ class _GroupBuilder:
             return self._in_parts(stages, order, choice)
         form = self._form(stages)
         if choice.form == COLUMNS:
-            return (self._launch(form, columns_of(form, order), rows, choice),), ()
+            return (self._columns(form, order, choice),), ()
         held = held_in(form, order, choice.lanes, self._target.rows)
         choice = choice._replace(lanes=held.lanes)
         body = rows_of(form, order, held, in_runs=self._in_runs)
         return (self._launch(form, body, groups_of(order, rows, held.lanes), choice),), ()
+
+    def _columns(self, form: Form, order: Order, choice: Choice) -> Launch:
+        body, rows = columns_of(form, order), self._nest.rows
+        occupancy = occupancy_of_columns(form, order, choice.lanes)
+        return self._launch(form, body, rows, choice, occupancy=occupancy)
 
     def _chosen(self, default: Choice, room: Room) -> Choice:
         """Return what was found to be the best for these kernels on this device, if somebody has looked."""
@@ -230,7 +236,12 @@ class _GroupBuilder:
         made = in_one_pass(forms, order, memory, few_rows=nest.rows < _ENOUGH_ROWS)
         if made is None:
             return None
-        launches = tuple([self._launch(form, body, total) for form, body, total in made.kernels])
+        launches = tuple(
+            [
+                self._launch(form, body, total, occupancy=occupancy)
+                for form, body, total, occupancy in made.kernels
+            ]
+        )
         kernels = [launch.kernel for launch in launches]
         buffers = max(len(kernel.inputs) + len(kernel.outputs) for kernel in kernels)
         return (launches, made.partials) if buffers <= self._target.buffers else None
@@ -273,11 +284,15 @@ class _GroupBuilder:
         body: tuple[ir.Statement, ...],
         total: int,
         choice: Choice | None = None,
+        *,
+        occupancy: int = 0,
     ) -> Launch:
         statements = with_bounds_checks(branched(body, form.body.cuts))
         numbers = form.body.numbers
         lanes, turns = (self._target.lanes, 1) if choice is None else (choice.lanes, choice.turns)
-        kernel = finish(form.body, statements, lanes=lanes, index=self._target.index)
+        kernel = finish(
+            form.body, statements, lanes=lanes, occupancy=occupancy, index=self._target.index
+        )
         return Launch(kernel, tuple(numbers.values), total, turns)
 
 

@@ -32,12 +32,17 @@ from tensorframe.kernel.nest.assemble import Partials
 from tensorframe.quick_tuples import NamedTuple
 
 _PASSES = 2  # whose reductions one kernel makes
+# Threads that a multiprocessor has registers for at once, where elements are stored whose places wrap around axes.
+_THREADS = 1024
 
 
 class OnePass(NamedTuple):
-    """Kernels to run one after the other: the form of each, its statements and how often its outermost loop runs."""
+    """Kernels to run one after the other.
 
-    kernels: tuple[tuple[Form, tuple[ir.Statement, ...], int], ...]
+    Of each its form, its statements, how often its outermost loop runs, and its occupancy.
+    """
+
+    kernels: tuple[tuple[Form, tuple[ir.Statement, ...], int, int], ...]
     partials: Partials
 
 
@@ -63,12 +68,14 @@ def in_one_pass(
     )
     joined = joined_chunks(joining, order, sums, between.left(read), between.results(written))
     kernels = [
-        (form, reduced_chunks(form, order, held, sums, between.left(written)), chunks * rows),
-        (joining, joined, rows),
+        (form, reduced_chunks(form, order, held, sums, between.left(written)), chunks * rows, 0),
+        (joining, joined, rows, 0),
     ]
     if any(form.stages.stores):
         stored = stored_chunks(storing, order, between.results(read))
-        kernels.append((storing, stored, chunks * rows))
+        # compilers spill a place that wraps around, for more threads than are needed
+        occupancy = max(1, _THREADS // order.lanes) if len(form.body.nest.reduced) > 1 else 0
+        kernels.append((storing, stored, chunks * rows, occupancy))
     return OnePass(tuple(kernels), tuple(between.partials))
 
 

@@ -18,7 +18,12 @@ from tensorframe.kernel.groups.choices import COLUMN_PARTS, COLUMNS, reduced_for
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.held import Held
 from tensorframe.kernel.groups.order import Order
-from tensorframe.kernel.groups.reductions import columns_of, groups_of, rows_of
+from tensorframe.kernel.groups.reductions import (
+    columns_of,
+    groups_of,
+    occupancy_of_columns,
+    rows_of,
+)
 from tensorframe.kernel.ir.loops import ZERO
 from tensorframe.kernel.ir.order import inner_length
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled, notes_of
@@ -94,10 +99,12 @@ class _Building:
         rows, lanes = layout.nest.rows, self._target.lanes
         if reduced_form(layout.nest, order, form.stages) in (COLUMNS, COLUMN_PARTS):
             body, total, together = columns_of(form, order), rows, lanes
+            occupancy = occupancy_of_columns(form, order, lanes)
         else:
             in_runs = self._target.access > 0
             body = rows_of(form, order, Held(form, order, lanes), in_runs=in_runs)
             total, together = groups_of(order, rows, lanes), max(1, lanes // order.slots)
+            occupancy = 0
         turns = self._turns(form.cost * together * layout.nest.row_length, rows // together)
         statements = with_bounds_checks(branched((*prologue, *body), form.body.cuts))
         kernel = assembled(
@@ -106,6 +113,7 @@ class _Building:
             self._scalars.values(),
             notes_of(self._region),
             lanes=lanes,
+            occupancy=occupancy,
             index=self._target.index,
         )
         launch = Launch(kernel, tuple(self._numbers.values), total, turns)

@@ -37,6 +37,10 @@ from tensorframe.kernel.groups.team import (
 )
 from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested
 
+# Threads that a multiprocessor has registers for at once: 64 of them for each that goes down a column twice, and 128 if
+# it does so more often.
+_TWICE, _OFTEN = 1024, 512
+
 
 def groups_of(order: Order, rows: int, lanes: int = 0) -> int:
     """Return how many groups so many rows take, of so many threads if that is said."""
@@ -134,6 +138,18 @@ def columns_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
             row, ir.START, ir.STOP, tuple(statements), parallel=True, over=ir.ParallelAxis.GRID
         ),
     )
+
+
+def occupancy_of_columns(form: Form, order: Order, lanes: int) -> int:
+    """Return the occupancy of a kernel of `columns_of`; 0 leaves it to compilers.
+
+    Where threads go down a column several times, slot by slot, these would spill what is needed around the innermost
+    loops, for more threads than are needed to keep memory busy.
+    """
+    times = form.stages.passes + bool(form.stages.stores[-1])
+    if times == 1 or order.in_sequence(form.body.widest):
+        return 0
+    return max(1, (_TWICE if times == 2 else _OFTEN) // lanes)
 
 
 def column_pass(form: Form, number: int, row: ir.Expr, numbers: Numbers) -> list[ir.Statement]:
@@ -305,6 +321,6 @@ def _chunk_joined(
     work = _chunk_joined(form, wholes, chunk * size + part, row, height, each[:-1])
     return [
         *begun(wholes),
-        ir.Loop(part, ZERO, ir.literal(size, ir.INDEX), tuple(work)),
+        ir.Loop(part, ZERO, ir.literal(size, ir.INDEX), tuple(work), rolled=len(each) > 1),
         *joined(totals, wholes),
     ]

@@ -238,7 +238,8 @@ class Kernel:
     With `lanes` it runs instead on any number of work-groups of so many threads each, whose outermost loop is over the
     grid or the groups, always from 0 to `STOP`.
     Inputs and outputs come in the order in which they are passed; `scalars` change with each call, `sizes` only with
-    the layout of the operands.
+    the layout of the operands. An `occupancy` is how many groups a multiprocessor is to have registers for at once, by
+    which compilers know how many of them a thread may take; without it they guess, and some spill what would fit.
     """
 
     inputs: tuple[Buffer, ...]
@@ -248,6 +249,7 @@ class Kernel:
     body: tuple[Statement, ...]
     notes: Sequence[str] = field(default=())
     lanes: int = 0
+    occupancy: int = 0
 
 
 # the range of the outermost loop that a call of the kernel runs

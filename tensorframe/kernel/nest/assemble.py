@@ -68,6 +68,7 @@ def finish(
     statements: tuple[ir.Statement, ...],
     *flags: ir.Buffer,
     lanes: int = 0,
+    occupancy: int = 0,
     index: DType = ir.INDEX,
     runs: tuple[ir.Statement, ...] | None = None,
 ) -> ir.Kernel:
@@ -78,7 +79,15 @@ def finish(
     scalars, notes = tuple(body.scalars.values()), notes_of(body.region)
     numbers = body.numbers
     return assembled(
-        statements, numbers, scalars, notes, *flags, lanes=lanes, index=index, runs=runs
+        statements,
+        numbers,
+        scalars,
+        notes,
+        *flags,
+        lanes=lanes,
+        occupancy=occupancy,
+        index=index,
+        runs=runs,
     )
 
 
@@ -100,12 +109,14 @@ def assembled(
     notes: tuple[str, ...],
     *flags: ir.Buffer,
     lanes: int = 0,
+    occupancy: int = 0,
     index: DType = ir.INDEX,
     runs: tuple[ir.Statement, ...] | None = None,
 ) -> ir.Kernel:
     """Return the kernel of statements, with the buffers and arguments that they use and values named.
 
-    With `lanes` it is one of work-groups of so many threads, whose positions are numbers of dtype `index`.
+    With `lanes` it is one of work-groups of so many threads, whose positions are numbers of dtype `index`, with an
+    `occupancy`.
     """
     rest = _Rest(
         tuple(numbers.arguments),
@@ -114,6 +125,7 @@ def assembled(
         notes,
         flags,
         lanes,
+        occupancy,
         index,
     )
     return _made(_Recipe(statements, rest, runs))
@@ -132,6 +144,7 @@ class _Rest(NamedTuple):
     notes: tuple[str, ...]
     flags: tuple[ir.Buffer, ...]
     lanes: int
+    occupancy: int
     position: DType
 
 
@@ -196,6 +209,7 @@ def _made(recipe: _Recipe) -> ir.Kernel:
         name_values(statements if recipe.runs is None else recipe.runs),
         rest.notes,
         rest.lanes,
+        rest.occupancy,
     )
 
 

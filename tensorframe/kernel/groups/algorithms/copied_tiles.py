@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from tensorframe.dtypes import float32
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.product import Side, Tiled, Totals
@@ -94,6 +95,9 @@ def takes(region: Region, product: Product, target: Target) -> bool:
 
 # Bytes of the smallest element that a device copies by itself where 16 of them are not aligned.
 _LEAST = 4
+# Threads that a multiprocessor has registers for at once, 64 of them for each, and the sums of a thread that needs as
+# many: compilers take one or two more, and a fourth of the threads is left out.
+_THREADS, _SUMS = 1024, 16
 
 
 class CopiedAhead(Copied):
@@ -107,6 +111,12 @@ class CopiedAhead(Copied):
         size = self._product.total.itemsize * sum(map(self._shared, sides))
         whole = all(count % ir.neighbours(self._product.total) == 0 for count in beside)
         return super().fits and whole and size <= self._target.double_buffer
+
+    def _occupancy(self) -> int:
+        # compilers spill numbers of two registers, and neighbours along the inner axis of both factors
+        is_small = self._product.total == float32 and not (self._left.inside and self._right.inside)
+        fits = is_small and self._blocking.rows * self._blocking.columns == _SUMS
+        return _THREADS // self._target.lanes if fits else 0
 
     def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> Side:
         inside, total = factor.inner == 1, self._product.total

@@ -99,9 +99,16 @@ class Tiled:
         """Return the kernel."""
         body = self._body
         statements = branched(self._statements(), body.cuts)
-        kernel = finish(body, statements, lanes=self._target.lanes, index=self._target.index)
+        target, occupancy = self._target, self._occupancy()
+        kernel = finish(
+            body, statements, lanes=target.lanes, occupancy=occupancy, index=target.index
+        )
         launch = Launch(kernel, tuple(body.numbers.values), self._count, 1)
         return Built((launch,), (), self._layouts)
+
+    def _occupancy(self) -> int:
+        """Return how many groups a multiprocessor is to have registers for at once; 0 leaves it to compilers."""
+        return 0
 
     def _statements(self) -> tuple[ir.Statement, ...]:
         body, blocking, product = self._body, self._blocking, self._product
