@@ -8,7 +8,7 @@ it leaves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from math import inf, prod
 
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.files.ahead import ALIGNED
@@ -21,6 +21,7 @@ from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.streaming import Form, Stream, Tile, TileGraph, is_file, window_of
 from tensorframe.schedule.blocks import Block, extents
 from tensorframe.schedule.capture import Capture, capture
+from tensorframe.schedule.cut import Cut
 from tensorframe.schedule.moments import chunks_in
 from tensorframe.schedule.peak import growth, memory_of_views
 from tensorframe.schedule.plan import Plan
@@ -70,6 +71,10 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
     read = max([_to_be_read(tile, is_alone=is_alone) for tile in tiles], default=0)
     planned = _PlannedTiles(stream, number)
     for tile in tiles:
+        before = stream.tile(number, max(tile.low // stream.rows - 1, 0))
+        after = _after(stream, number, tile) or tile
+        if not (_hands_on(cut, before, tile) and _hands_on(cut, tile, after)):
+            return None
         graph, plan, results = planned[tile.low]
         made = [node for node in cut.chunks if node in tile.blocks and node in cut.tiled]
         if chunks_in(plan) != sorted([cut.chunks[node].length for node in made]):
@@ -86,6 +91,22 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
         taken = taken.beside(Taken(peak, bytes_of_cut, 0))
     stream.forms[number] = planned.forms()
     return taken._replace(bytes_read=sum(node.nbytes for node in reads))
+
+
+def _hands_on(cut: Cut, tile: Tile, after: Tile) -> bool:
+    """Whether scans of a tile have the totals that the next one begins with.
+
+    Parts of a scan may be joined in another order, or with others between them.
+    """
+    for node in cut.scans:
+        if node in after.blocks:
+            (axis,) = node.attrs
+            (there,) = after.blocks[node]
+            start = tile.blocks[node][0][axis][0] if node in tile.blocks else inf
+            begin, _ = there[axis]
+            if begin < start and (begin or start < inf):  # at 0 there is no total before
+                return False
+    return True
 
 
 class _PlannedTiles(dict[int, tuple[TileGraph, Plan, "_Results"]]):

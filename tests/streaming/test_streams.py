@@ -154,6 +154,28 @@ def test_rows_with_moments_of_their_own_are_not_cut_too_thin():
     assert got in (wanted, None)
 
 
+JOINED = {
+    "the beginning behind the end": lambda x, sums: tfr.roll(sums, -5, axis=0),
+    "the beginning again": lambda x, sums: tfr.concat([sums, sums[:6]], axis=0),
+    "sums that begin late": lambda x, sums: tfr.concat([x[:4000], sums[4000:]], axis=0),
+    "sums with a gap": lambda x, sums: tfr.concat([sums[:3000], x[3000:9000], sums[9000:]], axis=0),
+}
+
+
+@pytest.mark.parametrize("case", JOINED)
+def test_sums_that_tiles_do_not_pass_in_order_are_not_cut(case):
+    """A tile began with the total of another place, or with none."""
+
+    def make():
+        x = tfr.asarray(TALL)
+        return [JOINED[case](x, tfr.cumulative_sum(x, axis=0))]
+
+    got, stream = in_tiles(make(), tiles=25)
+    assert stream.tiles > 20
+    assert got is None
+    assert in_tiles(make(), tiles=1)[0] == in_memory(make())
+
+
 BLOCKING = {
     "a sort along the cut": (tfr.sort, "sort"),
     "a transform": (tfr.fft.rfft, "rfftn"),
