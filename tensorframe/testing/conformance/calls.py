@@ -41,9 +41,18 @@ def _rebuilt(parts: Any) -> Any:
     return (parts.U * parts.S[None, :]) @ parts.Vh
 
 
+# The elements of a row of two blocks.
+_TERMS = 64
+
+
 def _wide(x: Any) -> Any:
     """Return rows of two blocks of numbers."""
-    return tfr.concat([x, x + 1] * 8, axis=1)[:, :64]
+    return tfr.concat([x, x + 1] * 8, axis=1)[:, :_TERMS]
+
+
+def _a_term(sums: Any) -> Any:
+    """Return sums of products with either sign over how many there are: what is rounded has the size of these."""
+    return sums / _TERMS
 
 
 def _quantized(x: Any, zeros: bool = False) -> Any:
@@ -207,14 +216,16 @@ CALLS: dict[str, Call] = {
     "dequantized": lambda x, _: _quantized(x).dequantize(),
     "dequantized_with_zeros": lambda x, _: _quantized(x, zeros=True).dequantize(),
     "joined_matmul": lambda x, _: call(JOINED_MATMUL, _wide(x), _wide(x)[:3], _wide(x)),
-    "joined_quantized_matmul": lambda x, _: call(
-        JOINED_QUANTIZED_MATMUL,
-        _wide(x),
-        *[part for q in (_quantized(x), _quantized(x + 1)) for part in (q.words, q.scales)],
-        attrs=(8, 32),
+    "joined_quantized_matmul": lambda x, _: _a_term(
+        call(
+            JOINED_QUANTIZED_MATMUL,
+            _wide(x),
+            *[part for q in (_quantized(x), _quantized(x + 1)) for part in (q.words, q.scales)],
+            attrs=(8, 32),
+        )
     ),
-    "quantized_matmul": lambda x, _: _wide(x) @ _quantized(x).mT,
-    "quantized_matmul_with_zeros": lambda x, _: _wide(x) @ _quantized(x, zeros=True).mT,
+    "quantized_matmul": lambda x, _: _a_term(_wide(x) @ _quantized(x).mT),
+    "quantized_matmul_with_zeros": lambda x, _: _a_term(_wide(x) @ _quantized(x, zeros=True).mT),
     "sparse_matmul": lambda x, _: (_rows(x) @ x[0], _rows(x) @ x.T),
     "transposed_sparse_matmul": lambda x, _: (x[:, 0] @ _rows(x), _rows(x).T @ x),
     "sampled_matmul": _sampled,
