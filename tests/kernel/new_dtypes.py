@@ -11,16 +11,22 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-FORMATS = Path(__file__).parents[2] / "tensorframe" / "formats.py"
+PACKAGE = Path(__file__).parents[2] / "tensorframe"
 NEW = ("float8_e5m2", "float8_e4m3fn")
+
+
+def loaded(name):
+    """A module of the package, without the package."""
+    spec = importlib.util.spec_from_file_location(f"tensorframe.{name}", PACKAGE / f"{name}.py")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def define():
     """The records: all that is said of the new dtypes."""
-    spec = importlib.util.spec_from_file_location("tensorframe.formats", FORMATS)
-    formats = importlib.util.module_from_spec(spec)
-    sys.modules["tensorframe.formats"] = formats
-    spec.loader.exec_module(formats)
+    loaded("quick_tuples")
+    formats = loaded("formats")
     first, second = NEW
     rest = {"wide": "float32"}
     formats.FORMATS += (

@@ -13,10 +13,10 @@ PROGRAM = """
 import importlib.util
 import sys
 
-spec = importlib.util.spec_from_file_location("tensorframe.machine", "tensorframe/machine.py")
-machine = importlib.util.module_from_spec(spec)
-sys.modules["tensorframe.machine"] = machine
-spec.loader.exec_module(machine)
+for name in ("quick_tuples", "machine"):
+    spec = importlib.util.spec_from_file_location(f"tensorframe.{name}", f"tensorframe/{name}.py")
+    machine = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(machine)
 row = int(sys.argv[1])
 machine.HOST = machine.Machine(row=row, second=4 * row)
 

@@ -298,7 +298,7 @@ def bitwise_count(x: ArrayLike) -> Tensor:
 
 
 @composed(op.NEXTAFTER, "x")
-@exact(np.spacing, 1, besides=frozenset({dtypes.float16}))  # there NumPy's have no sign
+@exact(np.spacing, 1, besides=dtypes.NARROW)  # there NumPy's have no sign
 def spacing(x: ArrayLike) -> Tensor:
     """The distance of each number to the next one further from zero; NaN for infinities.
 

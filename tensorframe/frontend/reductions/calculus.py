@@ -28,7 +28,7 @@ from tensorframe.ops.library import CONVOLVE
 
 Mode = Literal["full", "same", "valid"]
 # NumPy adds up in half precision, and of bools whether any of the products is true
-_NARROW: Final = frozenset({dtypes.float16, dtypes.bool_})
+_OTHERS: Final = dtypes.NARROW | dtypes.BOOL
 
 __all__ = ["convolve", "correlate", "gradient", "trapezoid"]
 
@@ -198,7 +198,7 @@ def _at_ends(values: Tensor, axis: int, first: Any, last: Any) -> tuple[Tensor, 
     )
 
 
-@exact(np.convolve, 3, besides=_NARROW)
+@exact(np.convolve, 3, besides=_OTHERS)
 def convolve(a: ArrayLike, v: ArrayLike, mode: Mode = "full") -> Tensor:
     """Discrete convolution of two vectors: sums of products, one of them reversed and shifted along the other.
 
@@ -218,7 +218,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: Mode = "full") -> Tensor:
     return call(CONVOLVE, long, short, attrs=(mode,))
 
 
-@exact(np.correlate, 3, besides=_NARROW | COMPLEX)  # NumPy's zeros have other signs
+@exact(np.correlate, 3, besides=_OTHERS | COMPLEX)  # NumPy's zeros have other signs
 def correlate(a: ArrayLike, v: ArrayLike, mode: Mode = "valid") -> Tensor:
     """Cross-correlation of two vectors: sums of products, the conjugate of one shifted along the other.
 

@@ -124,12 +124,11 @@ def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
                 suggestions=("tfr.estimate(*tensors) where they are in a list",),
             )
     roots = [tensor.node for tensor in tensors]
+    if device is not None:
+        return estimate_on(capture(as_run(roots)).wanted, device)
     if len(roots) == 1:
         views_computed(roots[0].inputs)  # which move no byte, and are leaves of the plan that runs
-    request = capture(as_run(roots))
-    if device is None:
-        return _of_plan(plan_of(request))
-    return estimate_on(request.wanted, device)
+    return _of_plan(plan_of(capture(as_run(roots))))
 
 
 def estimate_on(
