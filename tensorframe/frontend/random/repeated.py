@@ -14,15 +14,13 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from tensorframe.backends import spans
 from tensorframe.backends.registry import default_device
-from tensorframe.config import Options, Process, overridden
 from tensorframe.dtypes import default_float
+from tensorframe.frontend.exact_functions import computes_at_once
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.random.keys import SHARED, Handed, Many, Noted, Stream
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
-from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.mapping import mapping
 from tensorframe.graph.tracing import current
 from tensorframe.quick_tuples import NamedTuple
@@ -67,8 +65,7 @@ def repeated(function: Callable[_Arguments, Tensor]) -> Callable[_Arguments, Ten
         if type(stream) is not Stream or current.get() is not None or mapping.get() is not None:
             return run(*values, key=key, **options)
         kind = _kind(values, options)
-        settings = overridden() or Process.base
-        if kind is None or needing_nodes or spans.onlookers or not _is_allowed(settings):
+        if kind is None or not computes_at_once():
             return run(*values, key=key, **options)
         kind = (function, kind, default_float(), default_device().number)
         seen = stream.repeated.get(kind)
@@ -100,11 +97,6 @@ def repeated(function: Callable[_Arguments, Tensor]) -> Callable[_Arguments, Ten
         return getitem(made, 0)
 
     return draw
-
-
-def _is_allowed(settings: Options) -> bool:
-    """Whether nobody looks at results, or wants plans for all that is small."""
-    return settings.small_size >= _LARGEST and not (settings.validate or settings.check_nan)
 
 
 def _first_seen(result: Any, noted: Noted) -> _Seen:
