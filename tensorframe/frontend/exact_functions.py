@@ -17,7 +17,7 @@ import numpy as np
 from tensorframe.backends import spans
 from tensorframe.backends.silence import silenced, silently
 from tensorframe.backends.storage import Storage
-from tensorframe.config import Options, Process, overridden
+from tensorframe.config import Process, overridden
 from tensorframe.dtypes import BITWISE, FLOAT, INTEGER, REAL, DType, as_dtype, default_float
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -25,6 +25,7 @@ from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, next_serial
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.ops.creation import DATA
+from tensorframe.runtime.known import Allowed, are_allowed
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Array = np.ndarray[Any, Any]
@@ -48,26 +49,12 @@ Kind = tuple[Any, ...]
 Results = tuple[DType, ...]
 
 
-class _Allowed:
-    """The options seen last under which few elements are computed at once."""
-
-    options: Options | None = None
-
-
-def _are_allowed(options: Options) -> bool:
-    """Whether nobody looks at results, or wants plans for all that is small."""
-    if options.checked or not (options.small_size and options.small_nodes):
-        return False
-    _Allowed.options = options
-    return True
-
-
 def computes_at_once() -> bool:
     """Whether few elements may be computed at once: nobody looks on, wants plans, or records a gradient."""
     if needing_nodes or spans.onlookers or autocast_dtype.get() is not None:
         return False
     options = overridden() or Process.base
-    return options is _Allowed.options or _are_allowed(options)
+    return options is Allowed.options or are_allowed(options)
 
 
 def _given(values: tuple[Any, ...], *, many: bool = False) -> tuple[Kind, list[Any], Device] | None:

@@ -83,17 +83,17 @@ def known(value: Any, dtype: DType, device: Device) -> Number:
     return number
 
 
-class _Allowed:
-    """The options seen last under which numbers are computed with at once."""
+class Allowed:
+    """The options seen last under which numbers, and few elements, are computed with at once."""
 
     options: Options | None = None
 
 
-def _are_allowed(options: Options) -> bool:
+def are_allowed(options: Options) -> bool:
     """Whether nobody looks at results, or wants plans for all that is small."""
     if options.validate or options.check_nan or not (options.small_size and options.small_nodes):
         return False
-    _Allowed.options = options
+    Allowed.options = options
     return True
 
 
@@ -127,7 +127,7 @@ def _computing(function: Callable[[Any, Any], Any], *, reflected: bool) -> AtOnc
         if (
             needing_nodes
             or spans.onlookers
-            or (options is not _Allowed.options and not _are_allowed(options))
+            or (options is not Allowed.options and not are_allowed(options))
         ):
             return None
         try:
@@ -166,7 +166,7 @@ def _comparing(function: Callable[[Any, Any], Any], *, reflected: bool) -> AtOnc
         if (
             needing_nodes
             or spans.onlookers
-            or (options is not _Allowed.options and not _are_allowed(options))
+            or (options is not Allowed.options and not are_allowed(options))
         ):
             return None
         try:
