@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends import host_pool
 from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Function, Placed
+from tensorframe.backends.llvm.single_call import SingleCall
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.grid import THIN, Index, runs
-from tensorframe.backends.numpy.product import Compiled, Store, in_batch
+from tensorframe.backends.numpy.grid import THIN, runs
+from tensorframe.backends.numpy.product import in_batch
 from tensorframe.codegen.llvm.stacked_products import ACROSS, ALONG, LINE_WORDS, print_stacked
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape
@@ -69,34 +69,21 @@ def _made(dtype: DType) -> _Functions:
         return known
 
 
-class StackedProduct(Compiled):
+class StackedProduct(SingleCall):
     """The product of stacks, which broadcast: few rows, whose elements lie together, and matrices whose rows do."""
-
-    in_parts = False
 
     def __init__(self, shape: Shape, x: Array, y: Array) -> None:
         self.dtype, self.shape = x.dtype, shape
         self._x, self._y = in_batch(x, shape[:-2]), in_batch(y, shape[:-2])
         self._is_along = _is_along(y)
 
-    @property
-    def blocks(self) -> list[Index]:
-        """All of it."""
-        return [tuple([slice(0, size) for size in self.shape])]
+    def can_write(self, out: Array) -> bool:
+        """Whether elements of each row lie together."""
+        return _fits(out)
 
-    def array(self, out: Array | None = None) -> Array:
-        """Return the product, in `out` if it is given: any memory of the result's shape."""
-        if out is None:
-            out = host_pool.empty(self.shape, self.dtype)
-        if not _fits(out):
-            out[...] = self.array()
-            return out
+    def run(self, out: Array) -> None:
+        """Write the product; threads share the matrices."""
         run_ranges(self._called, *self._ranges(), self._table(out), b"", joined=True)
-        return out
-
-    def each(self, store: Store) -> None:
-        """Call `store` with all of the product."""
-        store(self.blocks[0], self.array())
 
     def calls(self, out: Array) -> list[NativeCall] | None:
         """Return the call that writes the product to `out`; None if that has to be copied."""

@@ -12,11 +12,11 @@ import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.bound import NativeCall
+from tensorframe.backends.llvm.single_call import SingleCall
 from tensorframe.backends.llvm.thin_product import functions, slots
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.grid import Index, runs
-from tensorframe.backends.numpy.product import Compiled, Store
+from tensorframe.backends.numpy.grid import runs
 from tensorframe.codegen.llvm.thin_products import DOTS
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape
@@ -43,10 +43,8 @@ def _function(dtype: DType) -> _Function:
     return _Function(compiled.code.addresses[DOTS], compiled.dots)
 
 
-class VectorProduct(Compiled):
+class VectorProduct(SingleCall):
     """The product of a row and a large matrix whose columns lie in one piece each, or of such rows and a column."""
-
-    in_parts = False
 
     def __init__(self, shape: Shape, matrix: Array, vector: Array) -> None:
         """`matrix` has the rows that meet the vector; see `rows_of`."""
@@ -58,25 +56,14 @@ class VectorProduct(Compiled):
         rows, inner = matrix.shape
         self._grain = max(min(_PIECE // (inner * matrix.itemsize), rows), 1)
 
-    @property
-    def blocks(self) -> list[Index]:
-        """All of it."""
-        return [tuple([slice(0, size) for size in self.shape])]
+    def can_write(self, out: Array) -> bool:
+        """Whether the elements lie one after the other."""
+        return bool(out.flags.c_contiguous)
 
-    def array(self, out: Array | None = None) -> Array:
-        """Return the product, in `out` if it is given: any memory of the result's shape."""
-        if out is None:
-            out = host_pool.empty(self.shape, self.dtype)
-        if not out.flags.c_contiguous:
-            out[...] = self.array()
-            return out
+    def run(self, out: Array) -> None:
+        """Write the product; threads share the rows."""
         rows, function = len(self._matrix), _function(self.dtype)
         run_ranges(function, rows, self._grain, self._slots(out), b"", joined=True)
-        return out
-
-    def each(self, store: Store) -> None:
-        """Call `store` with all of the product."""
-        store(self.blocks[0], self.array())
 
     def calls(self, out: Array) -> list[NativeCall] | None:
         """Return the call that writes the product to `out`; None if factors are copied."""
