@@ -100,7 +100,7 @@ class Record:
                 if isinstance(result, Node)
             )
         )
-        # the place of an argument's leaf, and what takes the node that its handle stands for afterwards
+        # the place of an argument's leaf, and what takes the node that its handle refers to afterwards
         self._changes = [(place, _node_taker(node, computed)) for place, node in changes.items()]
 
     @property

@@ -173,7 +173,7 @@ def new_node(
     return node
 
 
-def told_apart(attrs: tuple[Any, ...]) -> tuple[Any, ...]:
+def attrs_key(attrs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return attributes as a key that differs where they do: zeros of either sign are equal, and not the same."""
     if attrs:
         last = attrs[-1]  # where rows have their number, if any

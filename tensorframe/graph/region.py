@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tensorframe.dtypes import DType
-from tensorframe.graph.node import told_apart
+from tensorframe.graph.node import attrs_key
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
@@ -55,7 +55,7 @@ class Region:
 
     def key(self) -> tuple[Any, ...]:
         """Return what regions have in common only if they are the same: equal ones may differ in the sign of a zero."""
-        return (self, *[told_apart(op.attrs) for op in self.ops])
+        return (self, *[attrs_key(op.attrs) for op in self.ops])
 
     def part(self, takes: Sequence[int], made: Iterable[int], gives: Iterable[int]) -> Region:
         """Return the ops that make some values, from others that become the inputs; `gives` are its outputs."""

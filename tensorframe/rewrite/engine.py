@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
-from tensorframe.graph.node import Node, reachable, told_apart
+from tensorframe.graph.node import Node, attrs_key, reachable
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_tuples import NamedTuple
@@ -50,7 +50,7 @@ class Builder:
         like: Node,
     ) -> Node:
         """Return the simplest node of this meaning; `like` lends its recorded line."""
-        key = (op, inputs, told_apart(attrs), shape, dtype, device.number)
+        key = (op, inputs, attrs_key(attrs), shape, dtype, device.number)
         known = self.made.get(key)
         if known is None:
             node = Node(op, inputs, attrs, shape, dtype, device, like.site)
@@ -59,7 +59,7 @@ class Builder:
 
     def take(self, node: Node) -> Node:
         """Return the simplest node of this one's meaning: itself, where no rule applies and none is equal."""
-        attrs = told_apart(node.attrs)
+        attrs = attrs_key(node.attrs)
         key = (node.op, node.inputs, attrs, node.shape, node.dtype, node.device.number)
         known = self.made.get(key)
         if known is None:

@@ -42,7 +42,7 @@ class Effort(NamedTuple):
 
 
 class Efforts:
-    """The efforts of the nodes of a graph, found when the first is asked for: most graphs have no windows to join."""
+    """The efforts of the nodes of a graph, computed when the first is needed: most graphs have no windows to join."""
 
     def __init__(self, order: Sequence[Node]) -> None:
         """`order` are the nodes, inputs first."""
@@ -146,6 +146,6 @@ def _saves(node: Node, cluster: _Cluster, effort: Effort) -> bool:
         return False  # a view makes nothing: what it is a view of will join its windows
     if node.op.kind is not Kind.MAP:
         return True  # each version would be a kernel of its own, too
-    apart = len(cluster.windows) * effort.ops * _OP + cluster.size * effort.work
+    separate = len(cluster.windows) * effort.ops * _OP + cluster.size * effort.work
     once = effort.ops * _OP + cluster.around.size * effort.work
-    return once + _KERNEL + _STORED * cluster.around.size < apart
+    return once + _KERNEL + _STORED * cluster.around.size < separate

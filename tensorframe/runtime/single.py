@@ -19,7 +19,7 @@ from tensorframe.config import Options, Process, overridden
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.history import needing_nodes
-from tensorframe.graph.node import Node, told_apart
+from tensorframe.graph.node import Node, attrs_key
 from tensorframe.graph.op import Op
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.ops.movement import EXPAND, RESHAPE
@@ -47,7 +47,7 @@ from tensorframe.site import Site
 _new = object.__new__
 # what lies between a number and the elements that it is assigned to
 _SPREADING = frozenset({RESHAPE, EXPAND})
-# of what attributes may be equal and not the same: see `told_apart`, whose call takes as long as to ask
+# of what attributes may be equal and not the same: see `attrs_key`, whose call takes as long as to ask
 _SIGNED = frozenset({float, complex})
 
 
@@ -77,7 +77,7 @@ def run_single(node: Node) -> bool | None:
         return False
     if op.alias and run_view(node):
         return True
-    told = told_apart(attrs) if attrs and type(attrs[-1]) in _SIGNED else attrs
+    told = attrs_key(attrs) if attrs and type(attrs[-1]) in _SIGNED else attrs
     key: Key
     handles: tuple[Any, ...]
     if len(inputs) == 1:
@@ -185,7 +185,7 @@ def handle_of(node: Node, array: Any) -> Any:
     if latest is not options or options.checked:
         return None
     source = node.inputs[0]
-    key = (node.op, told_apart(node.attrs), node.device.number, source.shape, source.dtype)
+    key = (node.op, attrs_key(node.attrs), node.device.number, source.shape, source.dtype)
     call = calls.get(key)
     if call is None or call is BY_PLAN:
         return None

@@ -15,7 +15,7 @@ from typing import Any, Final
 from tensorframe.backends.silence import silenced
 from tensorframe.config import Options
 from tensorframe.errors import CancelledError
-from tensorframe.graph.node import Node, told_apart
+from tensorframe.graph.node import Node, attrs_key
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.elementwise import CAST
 from tensorframe.rewrite.simplify import visible
@@ -167,7 +167,7 @@ def _by_plan(structure: Structure) -> Guard | None:
     plan = PLANS.find(request.key)
     if plan is None or plan.runner is None or any(nodes[place].op.parts > 1 for place in made):
         return None
-    if any(told_apart(nodes[place].attrs) is not nodes[place].attrs for place in made):
+    if any(attrs_key(nodes[place].attrs) is not nodes[place].attrs for place in made):
         return None  # attributes that are equal may not be the same
     outlook = outlook_of(request, plan)
     charges = {request.order[index]: charge for index, charge in outlook.charges.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 
-from tensorframe.graph.node import Node, told_apart
+from tensorframe.graph.node import Node, attrs_key
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.spaces.join import joined
@@ -65,7 +65,7 @@ def _structure(group: Group, roots: frozenset[Node]) -> Hashable:
     described = [
         (
             node.op,
-            told_apart(node.attrs),
+            attrs_key(node.attrs),
             node.shape,
             node.dtype,
             node in roots,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tensorframe.graph.node import Node, by_serial, told_apart
+from tensorframe.graph.node import Node, attrs_key, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, referenced, references
 from tensorframe.ops.creation import ARANGE, CONSTANT, FILE, FULL
@@ -140,7 +140,7 @@ def _walk(
                 key.append(_source_key(node))
             else:
                 recipes.append(())
-                attrs = told_apart(node.attrs)
+                attrs = attrs_key(node.attrs)
                 key.append((node.op, attrs, node.shape, node.dtype, node.device.number))
             continue
         for source in inputs:
@@ -156,7 +156,7 @@ def _walk(
         elif op.kind is _TRANSFER:
             key.append((op, node.attrs, position[inputs[0]], node.device.number))
         else:
-            attrs = told_apart(node.attrs) if node.attrs else ()
+            attrs = attrs_key(node.attrs) if node.attrs else ()
             key.append((op, attrs, *[position[source] for source in inputs]))
     return leaves, recipes, key, costly
 
@@ -182,9 +182,9 @@ def capture_single(node: Node) -> tuple[tuple[Any, ...], Sequence[Node]] | None:
         places = (
             (1,) if len(inputs) == 1 else tuple([leaves.index(source) + 1 for source in inputs])
         )
-        entry = (op, told_apart(node.attrs), *places)
+        entry = (op, attrs_key(node.attrs), *places)
     elif op is FULL or op is ARANGE:
-        entry = (op, told_apart(node.attrs), node.shape, node.dtype, node.device.number)
+        entry = (op, attrs_key(node.attrs), node.shape, node.dtype, node.device.number)
         return (entry, _FIRST_IS_WANTED), ()
     else:
         return None

@@ -63,7 +63,7 @@ class Step:
 
     `frees` are slots that nobody needs afterwards; `donors` gives, for each output, a slot whose memory it may
     take over. `refusals` says for input slots why what made them is not fused. `origins` are the places in the captured
-    order of the nodes that its outputs were recorded as, and `origin` is that of the node that stands for this step in
+    order of the nodes that its outputs were recorded as, and `origin` is that of the node that represents this step in
     messages; -1 where there is none. `names` are those of the ops, or of the users' functions that these are part of.
     """
 
@@ -210,12 +210,12 @@ class Plan(PlanMethods):
         for step in self.steps:
             runs = not step.is_view and step.kind is not StepKind.TRANSFER
             refusals = step.refusals if runs else {}
-            apart = [
+            unfused = [
                 f"{self.name_of(slot)} is not fused: {reason}"
                 for slot, reason in refusals.items()
                 if slot not in never
             ]
-            notes.append([*map(str, step.fallbacks), *_bottleneck(step), *apart])
+            notes.append([*map(str, step.fallbacks), *_bottleneck(step), *unfused])
         return notes
 
     @property

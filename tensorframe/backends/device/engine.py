@@ -101,10 +101,10 @@ class KernelBackend(Backend):
 
     @abstractmethod
     def open_queue(self, device: Device) -> Queue:
-        """Return the queue of a device that `probe` has found."""
+        """Return the queue of a device that `probe` returned."""
 
     def open_device(self, device: Device) -> OpenDevice:
-        """Return the queue and the memory of a device, opened when first asked for."""
+        """Return the queue and the memory of a device, opened at its first use."""
         opened_device = self._open_devices.get(device)
         if opened_device is not None and not self._forked:
             return opened_device

@@ -14,7 +14,7 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.reduction import is_widened, widened
 from tensorframe.backends.numpy.region import elementwise_program
-from tensorframe.graph.node import told_apart
+from tensorframe.graph.node import attrs_key
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.quick_dataclasses import dataclass
@@ -64,7 +64,7 @@ def without_repeats(region: Region) -> Region:
     ops: list[RegionOp] = []
     for op in region.ops:
         inputs = tuple([now[source] for source in op.inputs])
-        key = (op.op, told_apart(op.attrs), inputs, op.shape, op.dtype)
+        key = (op.op, attrs_key(op.attrs), inputs, op.shape, op.dtype)
         value = known.setdefault(key, len(region.inputs) + len(ops))
         now.append(value)
         if value == len(region.inputs) + len(ops):

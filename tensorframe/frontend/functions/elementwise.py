@@ -20,7 +20,7 @@ from tensorframe.frontend.functions.side_effects import refuse_side_effects
 from tensorframe.frontend.operands import weakly
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import holder
-from tensorframe.graph.node import Node, told_apart
+from tensorframe.graph.node import Node, attrs_key
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import broadcast
 from tensorframe.ops.user import Formula, compiled_row, user_row
@@ -189,7 +189,7 @@ def _positional(signature: inspect.Signature) -> tuple[str, ...]:
 
 def _constants_key(constants: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Return a key of static values, in which 1, 1.0 and True differ."""
-    return [(name, type(value), *told_apart((value,))) for name, value in sorted(constants.items())]
+    return [(name, type(value), *attrs_key((value,))) for name, value in sorted(constants.items())]
 
 
 def _signature(function: FunctionType, title: str, *, is_bound: bool) -> inspect.Signature:

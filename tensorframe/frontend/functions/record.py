@@ -14,7 +14,7 @@ from tensorframe.frontend.functions.scalar import Scalar, ValueNeededError, need
 from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS, as_node, plain
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU
-from tensorframe.graph.node import Node, reachable, told_apart
+from tensorframe.graph.node import Node, attrs_key, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import constant
 from tensorframe.graph.tracing import TracedNumber, example
@@ -177,7 +177,7 @@ def key_of(formula: Formula) -> tuple[Any, ...]:
         formula.parameters,
         tuple(
             [
-                (op, told_apart(attrs), arguments, dtype)
+                (op, attrs_key(attrs), arguments, dtype)
                 for op, attrs, arguments, dtype in formula.instructions
             ]
         ),

@@ -1,8 +1,8 @@
 """The namespace `tfr.random`: random numbers that depend on a key alone.
 
 Each function takes a `key` (the same key, the same values), or draws from a generator that `seed` restarts. Functions
-only record: the words are made where the values are needed. Words, and the numbers made of them, have the same bits on
-every device.
+record, and the words are made where the values are needed; small draws that a loop repeats are made ahead of time, many
+at once. Words, and the numbers made of them, have the same bits on every device.
 """
 
 from __future__ import annotations
