@@ -8,7 +8,7 @@ are recorded, and where somebody looks at what runs, it stays part of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from tensorframe.backends.registry import default_device
 from tensorframe.dtypes import default_float
+from tensorframe.frontend.argument_keys import argument_key
 from tensorframe.frontend.exact_functions import computed, computes_at_once
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -29,9 +30,6 @@ Array = np.ndarray[Any, Any]
 _CALLS: Final = 256
 _ELEMENTS: Final = 256
 
-# Arguments that are equal only where they mean the same: 8.0 equals 8, and stands beside its type in a key.
-_PLAIN: Final[frozenset[type]] = frozenset({int, str, type(None)})
-_INTEGERS: Final[frozenset[type]] = frozenset({int})
 # The array of a call, or those of a tuple, and their device; None for one that is recorded each time.
 _Made = tuple[Array | tuple[Array, ...], Device] | None
 
@@ -43,23 +41,18 @@ def made_of_numbers(function: _Function) -> _Function:
 
     @wraps(function)
     def call(*values: Any, **options: Any) -> Any:
-        key: list[Any] = [default_float(), default_device().number]
-        if not _is_distinguished_by(values, key) or (
-            options and not _is_distinguished_by(options.values(), key)
-        ):
+        kind = argument_key(values, options)
+        if kind is None:
             return function(*values, **options)
-        if options:
-            if options.get("device") is not None:  # which one "auto" is may change
-                return function(*values, **options)
-            key += options
-        known = made.get(tuple(key))
+        key = (kind, default_float(), default_device().number)
+        known = made.get(key)
         if known is not None and computes_at_once() and _are_values():
             arrays, device = known
             if type(arrays) is tuple:
                 return tuple([computed(array, device) for array in arrays])
             return computed(arrays, device)
         result = function(*values, **options)
-        note(tuple(key), result)
+        note(key, result)
         return result
 
     def note(key: tuple[Any, ...], result: Any) -> None:
@@ -79,19 +72,6 @@ def made_of_numbers(function: _Function) -> _Function:
 def _are_values() -> bool:
     """Whether no function is being recorded, of whose graph such a tensor is to be a part."""
     return current.get() is None and mapping.get() is None
-
-
-def _is_distinguished_by(values: Iterable[Any], key: list[Any]) -> bool:
-    """Whether a key, to which arguments are added, distinguishes them."""
-    for value in values:
-        kind = type(value)
-        if kind in _PLAIN or (kind is tuple and _INTEGERS.issuperset(map(type, value))):
-            key.append(value)
-        elif kind is bool or (kind is float and value) or isinstance(value, np.dtype | type):
-            key.append((kind, value))
-        else:
-            return False
-    return True
 
 
 def _arrays_of(result: Any) -> _Made:

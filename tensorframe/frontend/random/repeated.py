@@ -8,7 +8,7 @@ other counters than expected is recorded as ever, and has the same values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -16,11 +16,11 @@ import numpy as np
 
 from tensorframe.backends.registry import default_device
 from tensorframe.dtypes import default_float
+from tensorframe.frontend.argument_keys import argument_key
 from tensorframe.frontend.exact_functions import computes_at_once
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.random.keys import SHARED, Handed, Many, Noted, Stream
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
 from tensorframe.graph.mapping import mapping
 from tensorframe.graph.tracing import current
 from tensorframe.quick_tuples import NamedTuple
@@ -29,8 +29,6 @@ from tensorframe.quick_tuples import NamedTuple
 _KINDS, _LARGEST = 32, 512
 # Draws that are made at first; twice as many each time after that, up to so many elements.
 _DRAWS, _ELEMENTS = 32, 1 << 14
-# Arguments that are equal only where they mean the same.
-_PLAIN = frozenset({int, str, type(None), Device})
 
 _Arguments = ParamSpec("_Arguments")
 
@@ -64,7 +62,7 @@ def repeated(function: Callable[_Arguments, Tensor]) -> Callable[_Arguments, Ten
         stream = SHARED if key is None else key
         if type(stream) is not Stream or current.get() is not None or mapping.get() is not None:
             return run(*values, key=key, **options)
-        kind = _kind(values, options)
+        kind = argument_key(values, options)
         if kind is None or not computes_at_once():
             return run(*values, key=key, **options)
         kind = (function, kind, default_float(), default_device().number)
@@ -106,36 +104,3 @@ def _first_seen(result: Any, noted: Noted) -> _Seen:
     counter, counters = noted.reserved[0]
     size = result.node.size
     return _Seen(size, counters, counter) if 0 < size <= _LARGEST else _NEVER
-
-
-def _kind(values: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...] | None:
-    """Return arguments in a form that is equal only where they mean the same; None where some have no such form."""
-    named = tuple(options.items())
-    if _PLAIN.issuperset(map(type, values)) and _PLAIN.issuperset(map(type, options.values())):
-        kind: tuple[Any, ...] | None = (*values, named)
-    else:
-        kind = _told_apart((*values, *options.values()))
-        if kind is not None:
-            kind = (*kind, *options)
-    # a device by its name, such as "auto", may be another one next time
-    return kind if type(options.get("device")) is not str else None
-
-
-def _told_apart(values: Iterable[Any]) -> tuple[Any, ...] | None:
-    parts: list[Any] = []
-    for value in values:
-        what = type(value)
-        if what in _PLAIN:
-            parts.append(value)
-        elif what is float:
-            parts.append((value or str(value),))  # zeros of either sign are equal
-        elif what is bool:
-            parts.append((what, value))
-        elif what is tuple or what is list:
-            inner = _told_apart(value)
-            if inner is None:
-                return None
-            parts.append((what, inner))
-        else:
-            return None
-    return tuple(parts)
