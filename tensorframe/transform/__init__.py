@@ -1,1 +1,1 @@
-"""Transformations of recorded graphs: gradients. What programs call stands in `frontend/transformations/`."""
+"""Transformations of recorded graphs: gradients, batching. What programs call is in `frontend/transformations/`."""

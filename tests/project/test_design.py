@@ -1,0 +1,63 @@
+"""The page of the design names what is there: modules, folders, passes, functions."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tensorframe.schedule.pipeline import PASS_NAMES
+from tests.project.words import PAGES
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "tensorframe"
+DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+NOTEBOOK = (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
+PATHS = [
+    f"/{path.relative_to(ROOT).as_posix()}{'/' if path.is_dir() else ''}"
+    for name in ("tensorframe", "tests", "docs", "examples")
+    for path in (ROOT / name).rglob("*")
+]
+# the changelog names what there was
+PRESENT = [page for page in PAGES if page.name != "changelog.md"]
+# what pages name by a path: from the root on, from the package on, or the end of one
+NAMED = re.compile(r"`((?:[\w-]+/)*(?:[\w-]+/|[\w-]+\.py))`")
+# what a reader of these pages has, or gets
+OTHERS = {"docs/backends.md": {"my_backend.py"}}
+
+
+@pytest.mark.parametrize("page", PRESENT, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_modules_and_folders_that_a_page_names_exist(page):
+    named = set(NAMED.findall(page.read_text(encoding="utf-8")))
+    missing = {name for name in named if not any(path.endswith(f"/{name}") for path in PATHS)}
+    assert missing - OTHERS.get(page.relative_to(ROOT).as_posix(), set()) == set()
+
+
+def test_every_part_of_the_package_is_in_the_table_of_folders():
+    (table,) = re.findall(r"^\| folder \|.*?\n\n", DESIGN, re.MULTILINE | re.DOTALL)
+    told = {
+        name.strip("/`")
+        for row in table.splitlines()
+        for name in row.partition("| ")[2].partition(" |")[0].split()
+    }
+    parts = {
+        path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()
+    }
+    parts |= {path.name for path in PACKAGE.glob("*.py")}
+    assert parts - told == {"__init__.py", "__main__.py", "conftest.py"}
+
+
+@pytest.mark.parametrize("text", [DESIGN, NOTEBOOK], ids=["design", "notebook"])
+def test_every_pass_is_told_in_its_order(text):
+    places = [text.find(f"`{name}`") for name in PASS_NAMES]
+    assert min(places) >= 0
+    assert places == sorted(places)
+
+
+def test_what_it_says_is_in_a_module_is_there():
+    """As in `schedule/place.py: choose_device`, or `as_nodes` in `frontend/operand_nodes.py`."""
+    said = re.findall(r"`([\w/]+\.py): (\w+)`", DESIGN)
+    said += [(m, n) for n, m in re.findall(r"\(`(\w+)`\s+in\s+`([\w/]+\.py)`\)", DESIGN)]
+    assert len(said) >= 4
+    for module, name in said:
+        sources = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob(f"*/{module}")]
+        assert any(re.search(rf"\b{name}\b", source) for source in sources), (module, name)
