@@ -23,7 +23,7 @@ from tensorframe.backends.llvm.products import functions as chosen
 from tensorframe.backends.llvm.products.layout import layout_of
 from tensorframe.backends.llvm.products.packed import PackedProduct, packed_or_blas
 from tensorframe.backends.llvm.target import target, target_machine
-from tensorframe.backends.numpy import epilogue
+from tensorframe.backends.numpy import product_program
 from tensorframe.backends.numpy.product import Product
 from tensorframe.backends.numpy.tiles import BESIDE, scratch_of_product
 from tensorframe.codegen.llvm import packed as texts
@@ -238,7 +238,7 @@ def test_steps_run_without_the_interpreter_with_the_same_bits(name, monkeypatch)
     made = []
     own = launcher.launcher
     monkeypatch.setattr(packed, "launcher", lambda *given: made.append(own(*given)) or made[-1])
-    monkeypatch.setattr(epilogue, "_CALLS", 1)
+    monkeypatch.setattr(product_program, "_CALLS", 1)
     called = []
     each = PackedProduct.each
     monkeypatch.setattr(PackedProduct, "each", lambda *given: called.append(1) or each(*given))
@@ -265,7 +265,7 @@ def test_steps_run_without_the_interpreter_with_the_same_bits(name, monkeypatch)
 @pytest.mark.parametrize("name", ["exact", "causal"])
 def test_large_products_are_steady_from_the_second_call_on(name, monkeypatch):
     """Exact ops begin in NumPy, block by block; beside what takes long, in kernels that are made for the first call."""
-    monkeypatch.setattr(epilogue, "_LONG", 0)
+    monkeypatch.setattr(product_program, "_LONG", 0)
     each, called, compiled = PackedProduct.each, [], []
     monkeypatch.setattr(PackedProduct, "each", lambda *given: called.append(1) or each(*given))
     make, shapes = STEPS[name]

@@ -17,7 +17,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.bound import Bound, bound
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.epilogue import ProductProgram
+from tensorframe.backends.numpy.epilogue import Epilogue
 from tensorframe.backends.numpy.epilogue_region import (
     epilogue_of,
     for_blocks,
@@ -106,7 +106,8 @@ class ChainProgram:
         self._weights = Weights(middle, frozenset(lasting), compile_)
         self._tiles = None if tiles is None else tiles(self._weights)
         self._compile = compile_
-        self._last = ProductProgram(self._links.tail, compile_, as_recorded=True)
+        tail, self._last_positions = with_positions(self._links.tail)
+        self._last = Epilogue(tail, compile_)
         self._apart: list[Program] = []
 
     def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
@@ -118,7 +119,8 @@ class ChainProgram:
             out = self._tiled(chained)
             if out is not None:
                 return (out,)
-            return self._last.of_blocks(chained, (*inputs, None), buffers)
+            # the left factor of the second product, which blocks are made of, is never there
+            return self._last.of(chained, (*inputs, None, *self._last_positions), buffers)
 
     def bind(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Bound | None:
         """Return the calls of both products and of what is made of the first, where these are made as a whole."""
@@ -149,10 +151,10 @@ class ChainProgram:
 
     def _tiled(self, chained: Chained) -> Array | None:
         """Return the second product if tiles make both."""
-        if self._tiles is None or not self._last.is_plain:
+        if self._tiles is None or self._last.region is not None:
             return None
-        out, product = self._last.new(chained.dtype)
-        return out if chained.by(self._tiles, product) else None
+        out = self._last.new(chained.dtype)
+        return out if chained.by(self._tiles, self._last.as_product(out)) else None
 
     def _one_after_the_other(
         self, inputs: Sequence[Array], buffers: Sequence[Array | None]

@@ -65,11 +65,11 @@ def _product_program(region: Region, backend: NumpyBackend, device: Device) -> P
             backend.native_products(),
         )
         return WholeProgram(region, ways, compile_)
-    from tensorframe.backends.numpy import epilogue
+    from tensorframe.backends.numpy import product_program as products
 
-    is_small = epilogue.reads_small_factors(region)
+    is_small = products.reads_small_factors(region)
     if has_epilogue(region) or (first is MATMUL and not is_small):
-        return epilogue.ProductProgram(
+        return products.ProductProgram(
             region,
             compile_,
             backend.convolution(),
@@ -78,5 +78,5 @@ def _product_program(region: Region, backend: NumpyBackend, device: Device) -> P
             native_products=backend.native_products(),
         )
     if first is CONVOLUTION:
-        return epilogue.convolution_program(region, backend.convolution())
-    return epilogue.small_product_program(region, backend.small_products()) if is_small else None
+        return products.convolution_program(region, backend.convolution())
+    return products.small_product_program(region, backend.small_products()) if is_small else None

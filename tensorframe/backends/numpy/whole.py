@@ -8,14 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.bound import Bound, bound
-from tensorframe.backends.numpy.epilogue import Compile
-from tensorframe.backends.numpy.epilogue_region import (
-    epilogue_of,
-    others_of,
-    permutation_of,
-    with_positions,
-)
+from tensorframe.backends.bound import Bound
+from tensorframe.backends.numpy.epilogue import Compile, Epilogue
+from tensorframe.backends.numpy.epilogue_region import with_positions
 from tensorframe.backends.numpy.functions import Function, implementation, no_kernels
 from tensorframe.backends.numpy.joined_product import bound_joined
 from tensorframe.backends.numpy.product import Multiply
@@ -54,18 +49,14 @@ class WholeProgram:
         self._op = op = region.ops[0]
         self._ways = ways
         self._function = ways.function(op.op)
-        self._permutation, epilogue = permutation_of(region), epilogue_of(region)
-        self._rest = None if epilogue is None else compile_(epilogue)
-        self._others = others_of(region)
+        self._epilogue = Epilogue(region, compile_)
 
     def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         """Return the outputs for these inputs."""
         with np.errstate(all="ignore"):
             factors = [inputs[source] for source in self._op.inputs]
             result = self._function(*factors, *self._op.attrs)
-            if self._rest is None:
-                return (self._seen(result),)
-            return self._rest(self._operands(result, inputs), buffers)
+            return self._epilogue.of_whole(result, (*inputs, *self._positions), buffers)
 
     def bind(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Bound | None:
         """Return the calls of kernels for these operands, where there are kernels for all of it."""
@@ -79,15 +70,5 @@ class WholeProgram:
         if product is None:
             return None
         (result,) = product.outputs
-        if self._rest is None:
-            return Bound([self._seen(result)], product.calls)
-        rest = bound(self._rest, self._operands(result, inputs), buffers)
+        rest = self._epilogue.bind(result, (*inputs, *self._positions), buffers)
         return rest and Bound(rest.outputs, [*product.calls, *rest.calls])
-
-    def _seen(self, result: Array) -> Array:
-        """Return the result with its axes as its consumers see them."""
-        return result if self._permutation is None else result.transpose(self._permutation)
-
-    def _operands(self, result: Array, inputs: Sequence[Array]) -> list[Array]:
-        given = (*inputs, *self._positions)
-        return [self._seen(result), *[given[source] for source in self._others]]
