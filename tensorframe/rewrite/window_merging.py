@@ -1,7 +1,7 @@
-"""Window merging: through which windows a node is made, so that all that its consumers see is in one of them.
+"""Window merging: the windows for which a node is computed, so that each window its consumers read is inside of one.
 
-Consumers that look at shifted windows, as a stencil does, want nearly the same elements. Made for each of them, a node
-and all that it is made from would be there nine times under a blur, and 25 times under the blur of a blur.
+Consumers that read shifted windows, as a stencil does, need nearly the same elements. Computed for each of them, a node
+and its producers would be computed nine times under a blur, and 25 times under the blur of a blur.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.views import Window
 from tensorframe.rewrite.windows import narrows
 
-# what a node's consumers want to see of it; None among the windows means all
+# the windows through which a node's consumers read it; None among them means all of it
 Demand = dict[Window | None, None]
-# window that is wanted -> window through which the node is made, None for the whole
+# window that is read -> window for which the node is computed, None for the whole
 MergedWindows = dict[Window | None, Window | None]
 
 # Costs are counted in operations on elements. Planning an op and calling it take as long as so many of them, however
-# few elements it has: a node is rather made once, with some elements that nobody sees, than twice.
+# few elements it has: a node is rather computed once, with some elements that nobody reads, than twice.
 _OP = 1 << 10
-# What is seen in several places cannot be part of its consumers' kernel, as a version for each place can: it takes a
-# kernel of its own, and its elements are written to memory and read again. A few cheap ops cost less than that.
+# A node that is read through several windows is no part of its consumers' kernel, as a version for each window is: it
+# takes a kernel of its own, which stores its elements. Recomputing a few cheap ops costs less than that.
 _KERNEL = 4 * _OP
 _STORED = 8
-# Versions of a node, at most. It keeps the sweeps linear in the number of nodes: windows too far apart to be joined,
-# each of which is wanted at two places of an operand, would double from node to node.
+# Versions of a node, at most. It keeps the sweeps linear in the number of nodes: windows too far apart to be merged,
+# each of which reads an operand through two windows, would double from node to node.
 _MOST = 64
 # Where efforts stop adding up: what two consumers have in common counts for both.
 _ENORMOUS = 1e9
 
 
 class Effort(NamedTuple):
-    """What every version of a node makes anew: a number of ops, and operations for each element."""
+    """What every version of a node recomputes: a number of ops, and operations for each element."""
 
     ops: float = 0.0
     work: float = 0.0
@@ -71,23 +71,23 @@ class Efforts:
 
 
 def merge_windows(node: Node, demand: Demand, efforts: Efforts) -> MergedWindows:
-    """Return the versions of a node through which everything that is wanted of it can be seen.
+    """Return the versions of a node that cover all windows through which it is read.
 
-    It is made as a whole where they would show more than half of its elements.
+    It is computed as a whole where they would cover more than half of its elements.
     """
     if None in demand:
         return dict.fromkeys(demand)
     windows = [window for window in demand if window is not None]
     if any(2 * window.size > node.size for window in windows):
         return dict.fromkeys(demand)
-    # a view of what is there anyway, or a count that starts elsewhere, which any kernel makes for itself
+    # a view of computed memory, or an arange that starts elsewhere, which any kernel computes for itself
     if len(windows) == 1 or node.storage is not None or not narrows(node):
         return {window: window for window in windows}
     effort = efforts.of(node)
     clusters = _clusters([window for window in windows if window.size], effort)
     if sum([min(cluster.around.size, cluster.size) for cluster in clusters]) * 2 > node.size:
         return dict.fromkeys(demand)
-    # what shows nothing shows the same anywhere
+    # empty windows are equal
     versions: MergedWindows = {
         window: Window.whole(window.sizes) for window in windows if not window.size
     }
@@ -106,12 +106,12 @@ class _Cluster(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of elements that its windows show, each by itself."""
+        """The number of elements of its windows, added up."""
         return sum([window.size for window in self.windows])
 
 
 def _clusters(windows: Sequence[Window], effort: Effort) -> list[_Cluster]:
-    """Return windows in clusters: those between which hardly anything lies that nobody sees."""
+    """Return windows in clusters: those whose bounding window has few elements that nobody reads."""
     clusters = [_Cluster(window, (window,)) for window in windows]
     while len(clusters) > 1:
         closer = _closer(clusters, effort)
@@ -123,7 +123,7 @@ def _clusters(windows: Sequence[Window], effort: Effort) -> list[_Cluster]:
 
 def _closer(clusters: Sequence[_Cluster], effort: Effort) -> list[_Cluster]:
     """Return fewer clusters, if two of them are near each other."""
-    # making one node less is worth so many elements that nobody sees
+    # computing one node less is worth so many elements that nobody reads
     gap = effort.ops * _OP / max(effort.work, 1.0)
     closer: list[_Cluster] = []
     for cluster in clusters:
@@ -141,9 +141,9 @@ def _closer(clusters: Sequence[_Cluster], effort: Effort) -> list[_Cluster]:
 
 
 def _saves(node: Node, cluster: _Cluster, effort: Effort) -> bool:
-    """Whether making a node once, through the window around a cluster, costs less than once for each window."""
+    """Whether computing a node once, for the window around a cluster, costs less than once for each window."""
     if node.op.alias:
-        return False  # a view makes nothing: what it is a view of will join its windows
+        return False  # a view computes nothing: its operand will merge the windows
     if node.op.kind is not Kind.MAP:
         return True  # each version would be a kernel of its own, too
     separate = len(cluster.windows) * effort.ops * _OP + cluster.size * effort.work

@@ -1,4 +1,4 @@
-"""Windows: which windows of its operands a window on a node looks through."""
+"""Windows: which window of each operand a window of a node needs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tensorframe.graph.op import Kind
 from tensorframe.ops.movement import CONCAT, EXPAND, PERMUTE, RESHAPE, SLICE
 from tensorframe.rewrite.views import Window, block_around, block_in_source, unit_axes_match
 
-# (node, window wanted of it) -> window wanted of each input, None for all of it; or None where nothing is gained
+# (node, window of it) -> window of each input, None for all of it; or None where nothing is gained
 Narrowing = Callable[[Node, Window], list[Window | None] | None]
 
 
 def input_windows(node: Node, window: Window | None) -> list[Window | None] | None:
-    """Return what `node` seen through `window` needs of each input; None if all of it, whatever the window."""
+    """Return the window of each input that `window` of `node` needs; None if all of it, whatever the window."""
     if node.op is SLICE:
         inner = Window(*node.attrs)
         return [inner if window is None else inner.through(window)]

@@ -1,4 +1,4 @@
-"""Guards: a function that tells in a few lines of its own whether a graph is one that was evaluated before.
+"""Guards: a function printed for one graph, which compares another one with it, node by node.
 
 To walk a graph whatever it is takes some ten lines a node. Where a graph's structure is known, a function can be
 written for it instead: it compares each node with what was there, and goes on with the values of the leaves. Tracing

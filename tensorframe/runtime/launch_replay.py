@@ -1,8 +1,8 @@
 """Launch replays: recorded functions on devices, whose launches are given to the device again without the plan.
 
-As on the host (`bound_replay.py`), values get memory of their own when a function has been replayed a few times. What
-changes are small arguments, which are copied to where kernels read them, and what is written over, which has to be the
-same memory in every call, and nobody else's.
+As on the host (`bound_replay.py`), values get memory of their own when a function has been replayed a few times. Only
+arguments change: small ones are copied to where kernels read them, and donated ones, which are written over, have to be
+the same buffer in every call, referenced by nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tensorframe.runtime.bound_replay import Arguments, Leaves, are_seen_elsewhe
 from tensorframe.runtime.pace import handing_over
 from tensorframe.schedule.plan import Plan, StepKind
 
-# Replays before memory is taken for good; twice as many whenever arguments turn out to be others.
+# Replays before memory is allocated for good; twice as many whenever arguments do not match what was recorded.
 _REPLAYS = 8
 # Steps from which there is something to gain, bytes that may stay for each, and those of an argument that is copied.
 _FEWEST, _EACH, _COPIED = 4, 1 << 17, 1 << 16
@@ -39,8 +39,8 @@ Perform = Callable[[list[Any]], list[Any]]
 def device_to_record(plan: Plan, given: Arguments) -> Device | None:
     """Return the device of a plan whose launches may be given again; None where that cannot be, or gains nothing.
 
-    Numbers and what is drawn are parts of launches, so there may be none that change; libraries of the device's maker
-    launch what no queue knows of.
+    Numbers and random draws are part of a launch, so none may change; launches of vendor libraries do not go through
+    the queue.
     """
     devices = {step.device for step in plan.steps}
     computing = [step for step in plan.steps if not step.is_view]
@@ -63,7 +63,7 @@ def device_to_record(plan: Plan, given: Arguments) -> Device | None:
 
 
 def _without_waiting(perform: Perform, slots: list[Any]) -> list[Any]:
-    """Run a plan that is recorded: its queue is held, and a thread that waits for the device would wait for that."""
+    """Run a plan whose launches are recorded: its queue is locked, so another thread could not wait for the device."""
     token = handing_over.set(True)
     try:
         return perform(slots)
@@ -89,7 +89,7 @@ class LaunchReplay:
             self._left -= 1
             return None
         if not self._lock.acquire(blocking=False):
-            return None  # another thread is in that memory
+            return None  # another thread uses that memory
         try:
             if self._recording is None:
                 return self._recorded(values, leaves, perform)
@@ -103,7 +103,7 @@ class LaunchReplay:
 
     @property
     def is_there(self) -> bool:
-        """Whether calls are launched again by now."""
+        """Whether calls are replayed already."""
         return self._recording is not None
 
     def run_in_place(
@@ -111,7 +111,7 @@ class LaunchReplay:
     ) -> list[Any] | None:
         """Return the outputs but those that are written over arguments, which the only references to `nodes` keep.
 
-        None where they are not, there are others, or the plan has to say what is wrong.
+        None where that does not hold, or an index is out of bounds, which the plan reports.
         """
         if not self._lock.acquire(blocking=False):
             return None
@@ -133,19 +133,19 @@ class LaunchReplay:
     ) -> list[Any] | None:
         """Launch everything again, and return copies of outputs, without those that are written over.
 
-        None, and nothing is launched again, where arguments lie elsewhere, or the plan has to say what is wrong.
+        None, and nothing is launched, where arguments moved, or an index is out of bounds, which the plan reports.
         """
         if self._fits(recording, values, by_storage):
             try:
                 outputs = recording.run([(values[place], own) for place, own in self._copies])
             except BaseException:
-                self.release()  # a mark may stay that nobody has looked at
+                self.release()  # a flag may be set that has not been read
                 raise
             if outputs is not None:
                 return outputs
             if self._written:
                 self.release()
-                perform(leaves(values))  # says which index it is, if that was not written over
+                perform(leaves(values))  # reports which index it is, unless that was written over
                 raise IndexingError(_LOST, suggestions=(_HINT,))
         self.release()
         return None
@@ -171,7 +171,7 @@ class LaunchReplay:
             self._copies.append((place, own))
         for place in written:
             self._written.append((place, values[place].block.buffer, _layout(values[place])))
-            values[place] = None  # or a step would find that somebody else refers to it
+            values[place] = None  # or a step would find another reference to it
         recording = Recording(opened.queue, opened.pool, lambda: _without_waiting(perform, slots))
         outputs = list(recording.outputs)
         if not recording.is_complete or not self._can_be_kept(outputs):
@@ -210,7 +210,7 @@ class LaunchReplay:
         return True
 
     def _fits(self, recording: Recording, values: list[Any], by_storage: int) -> bool:
-        """Whether arguments lie as those did that were recorded, and nobody else sees what is written over.
+        """Whether arguments have the recorded layouts, and nothing else references what is written over.
 
         `by_storage` is how often their own storage refers to them.
         """
@@ -237,7 +237,7 @@ def _is_small(value: Any) -> bool:
 
 
 def _block_in(value: Any, buffer: Any, layout: tuple[Any, ...]) -> Block | None:
-    """Return the memory of an array that lies like this in a buffer, where that was not handed out to the user."""
+    """Return the memory of an array with this layout in a buffer that was not handed out to the user."""
     if type(value) is DeviceArray and _layout(value) == layout:
         block = value.block
         if block is not None and block.buffer is buffer and block.is_ours:

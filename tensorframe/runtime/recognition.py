@@ -1,4 +1,4 @@
-"""Recognition: graphs of a structure that a line evaluates again and again are told by a guard, and run without a walk.
+"""Recognition: graphs that a line evaluates again and again are recognised by a guard, and run without a walk.
 
 A loop records the same graph in each turn. Its first evaluations walk the graph: they run it op by op, or find its
 plan. After a few dozen, a guard is printed for the line (`specialization.py`): where it recognises the graph, the same
@@ -25,7 +25,7 @@ _KEPT: Final = 1024
 
 
 class Line:
-    """What is known of a line that evaluates results of one shape: how often it did, and its guard by then."""
+    """What is known of a line that evaluates results of one shape: how often it did, and its guard, if there is one."""
 
     __slots__ = ("misses", "run", "runs")
 
@@ -41,7 +41,7 @@ def run_recognized(root: Node, options: Options, alone: Alone) -> bool:
     if site is None or spans.onlookers or needing_nodes or options.checked or PLANS.is_short:
         return False
     lines = PLANS.lines(options)
-    # of a code object whose address is another one's by now, the guard recognises nothing
+    # if the code object's address was reused by another one, the guard recognises nothing
     key = (id(site[0]), site[1], root.shape)
     line = lines.get(key)
     if line is None:

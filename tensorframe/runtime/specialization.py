@@ -1,7 +1,7 @@
 """Specialisation: a guard that computes the graphs which it recognises, as the other paths do.
 
-It runs the functions of a small graph's ops one after the other, or the plan of any other. Of a graph with a plan,
-nobody may refer to what lies between and is costly: that would have to be stored, which the other paths decide.
+It runs the functions of a small graph's ops one after the other, or the plan of any other. A graph with a plan has no
+costly intermediate that is still referenced: that would have to be stored, which the other paths decide.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
-# Nodes of a graph at most: more are seldom the same ones again. All values of a small one are there at once.
+# Nodes of a graph at most: larger graphs seldom recur. All values of a small one are live at once.
 _MOST: Final = 96
-# What `getrefcount` says in a guard of a node that nobody refers to, beside those that it is an input of.
+# The reference count, in a guard, of a node that is referenced only by the nodes it is an input of.
 _REFERENCES: Final = references_of_variable() - 1
 
 
@@ -159,7 +159,7 @@ def _with_fallback(run: Guard) -> Guard:
 def _by_plan(structure: Structure) -> Guard | None:
     """Return what runs the plan of a graph, which is to be the plan of its result alone; None where there is none yet.
 
-    So nobody may refer to what is costly, which would be stored. What else is referred to is charged as by the other
+    So no costly node may be referenced, which would be stored. Other referenced nodes are charged as by the other
     paths: see runtime/reuse.py.
     """
     nodes, made = structure.nodes, structure.made()
@@ -231,7 +231,7 @@ def _plan_runner(plan: Plan, guard: Guard) -> Guard:
 
 
 class _Captured:
-    """The lines that recorded the nodes of a graph, which is captured when somebody asks."""
+    """The lines that recorded the nodes of a graph, which is captured when they are read."""
 
     __slots__ = ("wanted",)
 

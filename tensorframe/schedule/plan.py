@@ -61,7 +61,7 @@ class Slot(NamedTuple):
 class Step:
     """One thing to do: `region` on the values in `inputs`, giving `outputs`.
 
-    `frees` are slots that nobody needs afterwards; `donors` gives, for each output, a slot whose memory it may
+    `frees` are slots that are dead afterwards; `donors` gives, for each output, a slot whose memory it may
     take over. `refusals` says for input slots why what made them is not fused. `origins` are the places in the captured
     order of the nodes that its outputs were recorded as, and `origin` is that of the node that represents this step in
     messages; -1 where there is none. `names` are those of the ops, or of the users' functions that these are part of.
@@ -96,7 +96,7 @@ class Step:
 
     @property
     def is_view(self) -> bool:
-        """Whether the step only says that the same bytes are seen differently."""
+        """Whether the step is a view: the same bytes with another shape or strides."""
         return all(op.op.alias for op in self.region.ops)
 
     @property
@@ -122,7 +122,7 @@ class Plan(PlanMethods):
     peak: dict[Device, int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # slots that the program has names for
     descriptions: dict[int, str] = field(default_factory=dict)  # the others, by op and line
-    stream: str = ""  # how it runs instead, if it does not fit into memory: see runtime/streams.py
+    stream: str = ""  # its stream, if it does not fit into memory: see runtime/streams.py
 
     def name_of(self, slot: int) -> str:
         """Return what a value is called: the program's variable, else its op and line (`schedule/naming.py`).

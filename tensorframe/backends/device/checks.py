@@ -1,7 +1,7 @@
 """Checks of indices: kernels set a flag where one is out of bounds, and a plan reads it once, when it has run.
 
-Asking means to wait for the device. What kernels read at such an index is the first element, so all of them may run
-until then; their results go nowhere. To say what is wrong, NumPy is given the indices again, and zeros for all else.
+Reading the flag synchronises with the device. Kernels read the first element in place of such an index, so all of them
+may run until then; their results are dropped. For the error, NumPy is given the indices again, and zeros for all else.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class KernelBackend(Backend):
         _here.add(self)
 
     def forget(self) -> None:
-        """Be of no use from now on, in a process that was forked: what drivers have begun ends with the parent."""
+        """Refuse all work from now on, in a forked process: the drivers' state is the parent's."""
         self._forked = True
         for device, open_device in self._open_devices.items():
             open_device.queue.lock = Unusable(str(device))
@@ -150,7 +150,7 @@ class KernelBackend(Backend):
             if open_device is None or self._forked:
                 return
             queue, pool = open_device.queue, open_device.pool
-            with queue.lock:  # threads that compute finish the kernel at hand
+            with queue.lock:  # threads that compute finish the current kernel
                 with suppress(TensorFrameError):  # pending errors are lost, as all values are
                     queue.synchronize()
                 del self._open_devices[device]
@@ -225,7 +225,7 @@ class KernelBackend(Backend):
             return data.view(held).astype(array.dtype, copy=False).reshape(array.shape)
 
     def hand_over(self, storage: Storage, step: str, location: str | None) -> None:
-        """Submit what is recorded, and promise that these values will be there, unless that is promised already."""
+        """Submit recorded launches, and put a promise of these values on their blocks, unless there is one."""
         blocks = [block for block in _blocks(storage) if block.promise is None]
         open_device = self._open_devices.get(storage.device)
         if blocks and open_device is not None:  # else values are lost, as reading them says
@@ -236,7 +236,7 @@ class KernelBackend(Backend):
                 block.promise = promise
 
     def wait_for(self, storage: Storage) -> None:
-        """Wait for what was promised; raise what went wrong instead."""
+        """Wait for promised values; raise what went wrong instead."""
         open_device = self._open_devices.get(storage.device)
         if open_device is None:
             return  # it is lost, as reading it says
@@ -254,8 +254,8 @@ class KernelBackend(Backend):
         return all(block.promise is not None for block in _blocks(storage))
 
     def is_done(self, storage: Storage) -> bool:
-        """Whether the device has done what gives these values."""
-        self.hand_over(storage, "", None)  # from now on, where nobody has asked yet
+        """Whether the device has computed these values."""
+        self.hand_over(storage, "", None)  # submitted now, if it was not yet
         if not self.is_open(storage.device):
             return True  # it is lost
         with self.open_device(storage.device).queue.lock:
@@ -276,7 +276,7 @@ class KernelBackend(Backend):
         return Storage(device, handle, handle.dtype, handle.shape)
 
     def native(self, storage: Storage) -> Any:
-        """Return the buffer that begins with the elements, all work on it done; it is the tensor's while that lives."""
+        """Return the buffer that begins with the elements, after all work on it; valid as long as the tensor lives."""
         array: DeviceArray = storage.handle
         if array.block is None:
             raise ValueError("a tensor without elements has no memory")

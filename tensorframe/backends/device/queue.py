@@ -1,4 +1,4 @@
-"""Queues: the few things that a device has to do for kernels, and all that differs between OpenCL, WebGPU and CUDA."""
+"""Command queues: the operations that kernels need of a device, in which OpenCL, WebGPU and CUDA differ."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Launched = tuple[Any, int, Sequence[Any], np.ndarray[Any, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What kernels have to know of a device.
+    """The properties of a device that kernels depend on.
 
     Work-group sizes, vector widths, limits, and the dtypes and instructions it has: what printers
     and forms of kernels read.
@@ -56,7 +56,7 @@ class Traits:
 
 
 def forked(device: str) -> DeviceError:
-    """Return the error of a device that this process has from its parent."""
+    """Return the error of a device that a forked process has inherited."""
     return DeviceError(
         f"{device} cannot be used in a process that was forked: its driver's threads are not there",
         suggestions=(
@@ -67,7 +67,7 @@ def forked(device: str) -> DeviceError:
 
 
 class Unusable:
-    """In place of the lock of a queue in a forked process: the driver would wait for its threads for ever."""
+    """The lock of a queue in a forked process: the driver would wait forever for threads that are not there."""
 
     def __init__(self, device: str) -> None:
         self._device = device
@@ -76,11 +76,11 @@ class Unusable:
         raise forked(self._device)
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: nobody gets in."""
+        """Do nothing: acquiring it raises."""
 
 
 def closed(device: str) -> DeviceError:
-    """Return the error of what was on a device before it was closed."""
+    """Return the error of a value whose device was closed."""
     return DeviceError(
         f"{device} was closed, and what was in its memory went with it",
         suggestions=(
@@ -91,7 +91,7 @@ def closed(device: str) -> DeviceError:
 
 
 class Gate:
-    """The lock of a queue, which lets nobody in any more once the device was closed, those who wait included."""
+    """The lock of a queue, which raises once the device was closed, in waiting threads too."""
 
     __slots__ = ("_device", "_lock")
 
@@ -109,12 +109,12 @@ class Gate:
         self._lock.release()
 
     def shut(self, device: str) -> None:
-        """Refuse whoever comes from now on."""
+        """Have every later acquisition raise."""
         self._device = device
 
 
 class Queue(ABC):
-    """A device that runs what it is given in this order: a later call sees what earlier ones have written.
+    """A device that runs its commands in order: a later one sees what earlier ones have written.
 
     Buffers are opaque. Calls come with `lock` held, so they need not be safe by themselves; a kernel runs later than
     `launch` returns, and what goes wrong then is raised by `read` or `synchronize`.
@@ -225,7 +225,7 @@ class Queue(ABC):
         return None
 
     def give_up(self, buffer: Any) -> None:
-        """Take note that nobody uses a borrowed buffer any more; finalisers call this, so without `lock`."""
+        """Release a borrowed buffer; finalisers call this, so without `lock`."""
 
     def owns(self, buffer: Any) -> bool:
         """Whether a buffer of the library's is one that `allocate` has made."""
@@ -252,12 +252,12 @@ class Queue(ABC):
         return None if total is None else max(total - taken, 0)
 
     def mark(self) -> Mark:
-        """Return a mark of what the queue was given so far, and see that the device begins with it."""
+        """Return a mark of the commands enqueued so far, and submit them."""
         self.flush()
         return Finish(self)
 
     def flush(self) -> None:
-        """See that the device begins with what it was given, at the latest now."""
+        """Submit the commands enqueued so far."""
 
 
 # those of this process

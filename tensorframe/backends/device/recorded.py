@@ -1,4 +1,4 @@
-"""Recorded launches: what a plan gives to a queue, in memory that stays, to be given to it again without the plan.
+"""Recorded launches: the commands that a plan enqueues, on memory that stays, enqueued again without the plan.
 
 A step of a language model is a hundred kernels and more, and for each of them Python finds memory, views and numbers
 again. Where all of that is the same in every call, there is no need to.
@@ -33,7 +33,7 @@ class Call(NamedTuple):
 
 
 class Recording:
-    """What a queue was given while a plan ran on it, and the memory that the plan took."""
+    """The commands that were enqueued while a plan ran, and the memory that it allocated."""
 
     def __init__(self, queue: Queue, pool: Pool, run: Callable[[], Sequence[Any]]) -> None:
         """Run what is to be recorded. The memory that it takes stays its own."""
@@ -44,7 +44,7 @@ class Recording:
                 """Those to be copied; None in the place of others."""
             self._marks = [call.given for call in calls if call.name == _READING]
             changing = calls[: len(calls) - len(self._marks)]
-            # what is read in the middle may decide about what follows
+            # what is read in between may decide what follows
             self.is_complete = not any(call.name == _READING for call in changing)
             marks = {id(buffer) for buffer, *_ in self._marks}
             again = [call for call in changing if not _clears(call, marks)]
@@ -90,7 +90,7 @@ class Recording:
 
 @contextmanager
 def _noted(queue: Queue) -> Iterator[list[Call]]:
-    """Note what a queue is given meanwhile; its lock is held."""
+    """Record the commands that are enqueued meanwhile, with the queue locked."""
     calls: list[Call] = []
     before = {name: queue.__dict__.get(name) for name in (*_WRITING, _READING)}
 
@@ -98,7 +98,7 @@ def _noted(queue: Queue) -> Iterator[list[Call]]:
         method = getattr(queue, name)
 
         def call(*given: Any) -> Any:
-            # who gives an array may write to it afterwards
+            # the caller may write to the array afterwards
             kept = [part.copy() if isinstance(part, np.ndarray) else part for part in given]
             calls.append(Call(name, tuple(kept)))
             return method(*given)
