@@ -14,9 +14,9 @@ from tensorframe.frontend.trials.tables import human_seconds, shorten, table
 from tensorframe.schedule.plan import human_bytes
 
 if TYPE_CHECKING:
-    from tensorframe.runtime.profile import Collection
-    from tensorframe.runtime.records import DeviceMemory, MadeKernel, Record, Summary
-    from tensorframe.runtime.timeline import Slice
+    from tensorframe.runtime.profiling.collection import Collection
+    from tensorframe.runtime.profiling.records import DeviceMemory, MadeKernel, Record, Summary
+    from tensorframe.runtime.profiling.timeline import Slice
     from tensorframe.schedule.plan import Plan
 
 __all__ = ["Profile", "profile"]
@@ -49,7 +49,9 @@ class Profile(Page):
         self._collection: Collection | None = None
 
     def __enter__(self) -> Profile:
-        from tensorframe.runtime.profile import Collection  # of what only profiles need
+        from tensorframe.runtime.profiling.collection import (
+            Collection,  # of what only profiles need
+        )
 
         if self._collection is not None:
             hint = "with tfr.profile() as another: ..."
@@ -78,28 +80,28 @@ class Profile(Page):
     @property
     def records(self) -> tuple[Record, ...]:
         """A row for each thing that ran, all calls of one line added up exactly, the longest first."""
-        from tensorframe.runtime.records import records_of
+        from tensorframe.runtime.profiling.records import records_of
 
         return records_of(self._collected())
 
     @property
     def summary(self) -> Summary:
         """Where the time went, in seconds, and how many plans ran."""
-        from tensorframe.runtime.records import summary_of
+        from tensorframe.runtime.profiling.records import summary_of
 
         return summary_of(self._collected(), perf_counter_ns())
 
     @property
     def kernels_made(self) -> tuple[MadeKernel, ...]:
         """The kernels that were compiled, or taken from disk, and the lines that needed them."""
-        from tensorframe.runtime.records import made_of
+        from tensorframe.runtime.profiling.records import made_of
 
         return made_of(self._collected())
 
     @property
     def memory(self) -> tuple[DeviceMemory, ...]:
         """The most memory in use: devices with memory of their own count it, of the host plans say it."""
-        from tensorframe.runtime.records import memory_of
+        from tensorframe.runtime.profiling.records import memory_of
 
         return memory_of(self._collected())
 
@@ -115,7 +117,7 @@ class Profile(Page):
     @property
     def slices(self) -> tuple[Slice, ...]:
         """The steps, and what was told beside them, one by one in time, as far as they were kept."""
-        from tensorframe.runtime.timeline import slices_of
+        from tensorframe.runtime.profiling.timeline import slices_of
 
         return tuple(slices_of(self._collected()))
 
@@ -134,7 +136,7 @@ class Profile(Page):
         """Write a trace in Chrome's format to a file: https://ui.perfetto.dev opens it, in the browser alone."""
         import json
 
-        from tensorframe.runtime.trace import chrome_trace
+        from tensorframe.runtime.profiling.trace import chrome_trace
 
         about = {"summary": self._headline(), "left out": self.dropped}
         trace = chrome_trace(self.slices, about)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tensorframe.notebook.figures import time_text
-from tensorframe.runtime.timeline import (
+from tensorframe.runtime.profiling.timeline import (
     HOST,
     MAKING,
     OPENING,

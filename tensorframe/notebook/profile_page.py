@@ -20,7 +20,7 @@ from tensorframe.notebook.style import (
     words,
 )
 from tensorframe.notebook.timeline import MAKING_HUE, OPENING_HUE, PLANNING_HUE, timeline
-from tensorframe.runtime.records import DeviceMemory, MadeKernel, Record, Summary
+from tensorframe.runtime.profiling.records import DeviceMemory, MadeKernel, Record, Summary
 from tensorframe.schedule.plan import human_bytes
 
 _ROWS = 15  # that are seen at once; the others open with a click

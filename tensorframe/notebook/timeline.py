@@ -16,7 +16,7 @@ from tensorframe.notebook.style import (
 )
 from tensorframe.notebook.wording import shortened
 from tensorframe.quick_tuples import NamedTuple
-from tensorframe.runtime.timeline import (
+from tensorframe.runtime.profiling.timeline import (
     HOST,
     MAKING,
     OPENING,

@@ -18,7 +18,7 @@ from tensorframe.graph.device import Device
 from tensorframe.notebook.style import TRANSFER_HUE, hue
 from tensorframe.notebook.timeline import LABELS, MAKING_HUE, WIDTH, timeline
 from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.timeline import HOST, MAKING, TRANSFERS, Lane, Slice
+from tensorframe.runtime.profiling.timeline import HOST, MAKING, TRANSFERS, Lane, Slice
 from tensorframe.testing.boxed import BoxedBackend
 
 MILLISECOND = 1_000_000

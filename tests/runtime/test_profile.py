@@ -14,8 +14,9 @@ from tensorframe.backends.llvm import functions
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.errors import ArgumentError, KernelError
 from tensorframe.graph.device import Device
-from tensorframe.runtime import evaluate, events, executor, observers, profile, replay
+from tensorframe.runtime import evaluate, events, executor, observers, replay
 from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.profiling import collection
 from tests.runtime.profiled import N, here, numbers
 
 
@@ -64,7 +65,7 @@ def test_a_kernel_has_the_bytes_and_operations_of_its_plan_and_the_users_line():
 
 
 def test_calls_are_added_up_however_often_logs_are_emptied(monkeypatch):
-    monkeypatch.setattr(profile, "_WAITING", 50)
+    monkeypatch.setattr(collection, "_WAITING", 50)
     x = numbers(N)
     with tfr.profile() as p:
         for _ in range(100):

@@ -10,8 +10,8 @@ from tensorframe.backends.spans import Work
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.runtime.events import Source
-from tensorframe.runtime.profile import Collection
-from tensorframe.runtime.tallies import Made, PlanTally, Tally
+from tensorframe.runtime.profiling.collection import Collection
+from tensorframe.runtime.profiling.tallies import Made, PlanTally, Tally
 from tensorframe.schedule.plan import Plan, Step, StepKind
 from tensorframe.site import Site, describe
 

@@ -18,7 +18,7 @@ from tensorframe.backends.spans import Span, Work, join, leave
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.graph.node import Node
 from tensorframe.runtime.events import Source
-from tensorframe.runtime.tallies import (
+from tensorframe.runtime.profiling.tallies import (
     Made,
     OpenSpan,
     PlanTally,

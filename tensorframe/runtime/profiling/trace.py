@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tensorframe.runtime.timeline import (
+from tensorframe.runtime.profiling.timeline import (
     HOST,
     MAKING,
     OPENING,

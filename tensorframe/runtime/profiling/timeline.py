@@ -8,9 +8,9 @@ from typing import Any
 
 from tensorframe.backends.spans import Span, Work
 from tensorframe.quick_dataclasses import dataclass, field
-from tensorframe.runtime.profile import Collection
-from tensorframe.runtime.records import kind_of, line_of, where
-from tensorframe.runtime.tallies import PlanTally, SmallTally, ThreadTime
+from tensorframe.runtime.profiling.collection import Collection
+from tensorframe.runtime.profiling.records import kind_of, line_of, where
+from tensorframe.runtime.profiling.tallies import PlanTally, SmallTally, ThreadTime
 from tensorframe.schedule.plan import Step
 
 OPENING, PLANNING, MAKING = "devices opened", "planning", "kernels made"
