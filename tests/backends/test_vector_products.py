@@ -118,3 +118,22 @@ def test_bits_are_the_same_however_a_step_comes_about(device: str) -> None:
             np.testing.assert_array_equal(value, expected)
         np.testing.assert_array_equal(results[0], compiled_product(x, given[0].T).array())
     assert is_bound(jitted)
+
+
+@pytest.mark.parametrize("device", ["cpu", "llvm"])
+def test_a_vector_without_a_second_axis_has_the_same_product(device: str) -> None:
+    matrix, vector = normal((ROWS, INNER)), normal((INNER,), seed=1)
+    expected = compiled_product(matrix, vector[:, None]).array()[:, 0]
+    m, v = tfr.asarray(matrix, device=device), tfr.asarray(vector, device=device)
+
+    def step(v: tfr.Tensor) -> tuple[tfr.Tensor, ...]:
+        after = tfr.matvec(m, v)
+        return after, v @ m.mT, tfr.matvec(m, v) * 2 + 1, tfr.exp(v * 0) * v @ m.mT
+
+    jitted = tfr.jit(step)
+    for _ in range(4):
+        for after, row, scaled, other in (step(v), jitted(v)):
+            np.testing.assert_array_equal(after.numpy(), expected)
+            np.testing.assert_array_equal(row.numpy(), expected)
+            np.testing.assert_array_equal(scaled.numpy(), expected * 2 + 1)
+            np.testing.assert_array_equal(other.numpy(), expected)

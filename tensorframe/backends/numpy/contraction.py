@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.functions import Function, implementation, no_kernels, spells
-from tensorframe.backends.numpy.product import Product
+from tensorframe.backends.numpy.product import Multiply, Product
 from tensorframe.backends.numpy.small_product import (
     Find,
     mixed,
@@ -52,7 +52,7 @@ def product_of(x: Array, y: Array, dtype: DType | None = None, find: Find = no_k
     """Multiply; small elements are read as they are, by kernels if any are found. `dtype` is that of the result."""
     if dtype is None and x.dtype in _OF_BLAS and y.dtype is x.dtype:
         # a matrix of a few elements takes less time than to check all that follows
-        return np.matmul(x, y) if _takes_one_thread(x, y) else product(x, y)
+        return np.matmul(x, y) if _takes_one_thread(x, y) else multiplied(x, y)
     result = x.dtype if dtype is None else dtype
     if reads_small(x.dtype, y.dtype, result):
         return small_matmul(x, y, result, find)
@@ -71,18 +71,18 @@ def matmul(x: Array, y: Array, dtype: DType | None = None) -> Array:
 def _same_dtypes(x: Array, y: Array) -> Array:
     """Multiply; integers go through floating-point BLAS where every sum is exact there."""
     if x.dtype.kind in "fc":
-        return np.matmul(x, y) if _takes_one_thread(x, y) else product(x, y)
+        return np.matmul(x, y) if _takes_one_thread(x, y) else multiplied(x, y)
     if _multiplications(x, y) < _WORTH_A_DETOUR:
         return np.matmul(x, y)
     if x.dtype.kind == "b":
         # sums of zeros and ones are zero exactly if no product is one
-        return product(x.astype(np.float32), y.astype(np.float32)) != 0
+        return multiplied(x.astype(np.float32), y.astype(np.float32)) != 0
     largest_sum = _largest(x) * _largest(y) * x.shape[-1]
     if largest_sum > 2**53:
-        return product(x, y)
+        return multiplied(x, y)
     exact = np.float32 if largest_sum <= 2**24 else np.float64
     # through int64, since casting a float beyond the range of a small integer does not wrap
-    whole = product(x.astype(exact), y.astype(exact)).astype(np.int64)
+    whole = multiplied(x.astype(exact), y.astype(exact)).astype(np.int64)
     return whole.astype(x.dtype, copy=False)
 
 
@@ -106,9 +106,9 @@ def _largest(x: Array) -> int:
     return max(-int(x.min()), int(x.max())) if x.size else 0
 
 
-def product(x: Array, y: Array) -> Array:
-    """Multiply stacks of matrices, or vectors, in the dtype that they have."""
-    result = Product(*as_matrices(x, y)).array()
+def multiplied(x: Array, y: Array, multiply: Multiply = Product) -> Array:
+    """Multiply stacks of matrices, or vectors, in the dtype that they have; `multiply` makes those of matrices."""
+    result = multiply(*as_matrices(x, y)).array()
     dropped = dropped_axes(x, y)
     return result.squeeze(dropped) if dropped else result
 

@@ -12,8 +12,9 @@ import numpy as np
 from tensorframe.backends.base import Program, quiet, settled
 from tensorframe.backends.bound import Bound, NativeCall
 from tensorframe.backends.foreseeing import StandIns, foresee
-from tensorframe.backends.numpy.blas import takes
+from tensorframe.backends.numpy.blas import ONE_THREAD_ANYWAY, takes
 from tensorframe.backends.numpy.blas_calls import Matmul
+from tensorframe.backends.numpy.contraction import multiplied
 from tensorframe.backends.numpy.convolution import (
     Make,
     Undilated,
@@ -120,6 +121,8 @@ class ProductProgram:
         # BLAS is done before its product could be cut into blocks
         self._is_little = is_matmul and self._epilogue.permutation is None and _is_little(region)
         self._multiplications = _multiplications(region) if is_matmul else 0
+        # a vector's product has no blocks, but takes several threads
+        self._is_shared_out = not matrices and _is_shared_out(region)
         self._whole_rows = any(op.op.kind is Kind.REDUCE for op in region.ops)
         self._run: Program = self._choose
         # what products without the interpreter are made by, by strides; None where they cannot be
@@ -292,6 +295,8 @@ class ProductProgram:
         elif self._is_small:
             x, y = operands
             value = small_matmul(x, y, contraction.dtype, self._find)
+        elif self._is_shared_out:
+            value = multiplied(*operands, self._multiply)
         else:
             value = implementation[contraction.op](*operands, *contraction.attrs)
         return self._epilogue.of_whole(value, inputs, buffers)
@@ -309,8 +314,16 @@ def _is_little(region: Region) -> bool:
     return len(dtypes) == 1 and dtypes <= IN_BLAS and _multiplications(region) <= _LITTLE
 
 
+def _is_shared_out(region: Region) -> bool:
+    """Whether a region begins with a product, in BLAS's dtypes, of more multiplications than one thread makes."""
+    op = region.ops[0]
+    dtypes = {region.dtype_of(source) for source in op.inputs}
+    is_product = op.op is MATMUL and len(dtypes) == 1 and dtypes <= IN_BLAS
+    return is_product and _multiplications(region) > ONE_THREAD_ANYWAY
+
+
 def _multiplications(region: Region) -> int:
-    """Return how many the product of matrices takes that a region begins with."""
+    """Return how many the product takes that a region begins with."""
     op = region.ops[0]
     return prod(op.shape) * region.shape_of(op.inputs[0])[-1]
 
