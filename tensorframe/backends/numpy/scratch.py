@@ -20,6 +20,7 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import blocks, row_blocks
 from tensorframe.backends.numpy.lapack_scratch import ROUTINES
 from tensorframe.backends.numpy.lapack_scratch import scratch_of as scratch_of_routine
+from tensorframe.backends.numpy.merge_sort import merging_bytes
 from tensorframe.backends.numpy.product import IN_BLAS, extents
 from tensorframe.backends.numpy.quantized_product import scratch_of
 from tensorframe.backends.numpy.scans import PIECE, scratch_of_scan
@@ -292,23 +293,31 @@ def _sizes(region: Region, op: RegionOp) -> tuple[Shape, int, int, int]:
 # what sorts and searches
 
 
+def _compared(kind: DType) -> DType:
+    return wide_of(kind) if kind in ADDED else kind
+
+
 def _of_sort(call: Call) -> int:
-    descending = call.attrs[1]
+    axis, descending = call.attrs
+    shape, _ = call.operands[0]
     keys = max(call.widened, call.first)
-    return (call.widened and call.widened + keys) + (keys if descending else 0)
+    values = (call.widened and call.widened + keys) + (keys if descending else 0)
+    if axis % len(shape) != len(shape) - 1:
+        return values
+    return values + merging_bytes(shape[-1], call.elements, _compared(call.kind).itemsize)
 
 
 def _of_argsort(call: Call) -> int:
     axis, descending, stable = call.attrs
     keys = call.widened + (max(call.widened, call.first) if descending else 0)
     length: int = call.operands[0][0][axis]
-    size = (wide_of(call.kind) if call.kind in ADDED else call.kind).itemsize
+    size = _compared(call.kind).itemsize
     if stable and size < 4 and call.kind.kind != "f":
         return keys + 8 * length  # by digits, from one array to another
     if not stable or not _LONG <= length < 1 << 32:
         return keys
-    # ranks, these beside positions, and where ranks are of sorted lines, the lines and where they differ
-    return keys + (25 * call.elements if size == 8 else 16 * call.elements + 8 * length)
+    # what ranks of 32 bits are made of; of 64, ranks beside positions, the sorted lines and where these differ
+    return keys + (25 if size == 8 else 8) * call.elements
 
 
 def _of_select(call: Call) -> int:

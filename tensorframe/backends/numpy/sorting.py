@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
+from tensorframe.backends.numpy.merge_sort import sort_lines
 from tensorframe.backends.numpy.scans import PIECE
 from tensorframe.dtypes import ADDED, wide_of
 from tensorframe.errors import IndexingError, OutOfRangeError
@@ -37,9 +38,17 @@ def _mirrored(x: Array) -> Array:
 def sort(x: Array, axis: int, descending: bool) -> Array:
     """Sort values."""
     keys = _comparable(x)
-    if descending:
-        return _mirrored(np.sort(_mirrored(keys), axis=axis)).astype(x.dtype, copy=False)
-    return np.sort(keys, axis=axis).astype(x.dtype, copy=False)
+    if not descending:
+        return _sorted(keys, axis).astype(x.dtype, copy=False)
+    return _mirrored(_sorted(_mirrored(keys), axis)).astype(x.dtype, copy=False)
+
+
+def _sorted(keys: Array, axis: int) -> Array:
+    if axis % keys.ndim != keys.ndim - 1:
+        return np.sort(keys, axis=axis)
+    values = keys.copy()
+    sort_lines(values)
+    return values
 
 
 @spells("argsort")
@@ -63,15 +72,18 @@ def _stable_order(keys: Array) -> Array:
         order = _order_by_upper_bits(keys)
         if order is not None:
             return order
-    positions = np.arange(keys.shape[-1])
     if keys.dtype.itemsize == 8:
         positions = np.argsort(keys, axis=-1)
         ranks = _ranks(np.take_along_axis(keys, positions, -1))
     else:
         ranks = _in_32_bits(keys)
-    packed = ranks << 32 | positions
-    packed.sort(axis=-1)
-    return packed & 0xFFFF_FFFF
+        positions = np.arange(keys.shape[-1])
+    ranks <<= 32
+    ranks |= positions
+    del positions
+    sort_lines(ranks)
+    ranks &= 0xFFFF_FFFF
+    return ranks
 
 
 def _order_by_upper_bits(keys: Array) -> Array | None:
@@ -88,7 +100,7 @@ def _order_by_upper_bits(keys: Array) -> Array | None:
         packed >>= np.uint64(lost)
     packed <<= room
     packed |= np.arange(length, dtype=np.uint64)
-    packed.sort(axis=-1)
+    sort_lines(packed)
     positions: Array = (packed & np.uint64((1 << int(room)) - 1)).astype(np.int64)
     if not lost:
         return positions
