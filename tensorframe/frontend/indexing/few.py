@@ -6,7 +6,7 @@ somebody looks at what runs, it is recorded all the same; so is what fails, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from tensorframe.dtypes import BOOL, INTEGER, int64
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.history import needing_nodes
-from tensorframe.graph.node import Node, new_node
+from tensorframe.graph.node import Node, new_node, next_serial, ticks
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.creation import CONSTANT, DATA
@@ -80,9 +80,7 @@ def parts_viewed(node: Node, axis: int) -> tuple[Tensor, ...] | None:
     array = _host_array(node, node.device)
     if array is None or needing_nodes or spans.onlookers:
         return None
-    rest = node.shape[:axis] + node.shape[axis + 1 :]
-    lines = np.moveaxis(array, axis, 0) if axis else array
-    return tuple([viewed(lines[place, ...], rest, node) for place in range(len(lines))])
+    return tuple(each_viewed(np.moveaxis(array, axis, 0) if axis else array, node))
 
 
 def few_gathered(node: Node, key: Any) -> Tensor | None:
@@ -208,6 +206,35 @@ def with_new_axes(value: Any, keys: Sequence[Any]) -> Tensor | None:
         return None
     view = storage.handle[keys[len(node.shape)]]
     return viewed(view, view.shape, node)
+
+
+def each_viewed(array: np.ndarray[Any, Any], node: Node) -> Iterator[Tensor]:
+    """Yield views along the first axis of the array of a computed node, as tensors that are computed, too."""
+    shape, dtype, device = array.shape[1:], node.dtype, node.device
+    if type(node.storage) is not Storage or not shape:
+        for place in range(len(array)):
+            yield viewed(array[place, ...], shape, node)
+        return
+    for row in array:  # constructors written out, as in `viewed`: thousands of rows come by here
+        storage = _blank(Storage)
+        storage.device = device
+        storage.handle = row
+        storage.dtype = dtype
+        storage.shape = shape
+        handle = _blank(Tensor)
+        handle.node = part = _blank(Node)
+        part.op = DATA
+        part.inputs = part.attrs = ()
+        part.shape = shape
+        part.dtype = dtype
+        part.device = device
+        part.site = None
+        part.storage = storage
+        part.spent = 0.0
+        part.serial = serial = next_serial()
+        if serial >= ticks.due:
+            ticks.tick(part)
+        yield handle
 
 
 def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
-from tensorframe.frontend.indexing.few import viewed
+from tensorframe.frontend.indexing.few import each_viewed
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import next_serial
@@ -147,8 +147,7 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
             yield tensor[position]
         return
     # in host memory a row is a view already: nothing has to be recorded to be computed at once
-    rest = node.shape[1:]
-    if not rest and type(node.storage) is Storage and array.dtype.type in SCALARS:
+    if len(node.shape) == 1 and type(node.storage) is Storage and array.dtype.type in SCALARS:
         dtype, device = node.dtype, node.device
         for value in array:
             handle = _blank(Tensor)
@@ -161,8 +160,7 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
             number._stored = None
             yield handle
         return
-    for position in range(node.shape[0]):
-        yield viewed(array[position, ...], rest, node)
+    yield from each_viewed(array, node)
 
 
 @method
