@@ -11,7 +11,8 @@ import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.bound import Bound
 from tensorframe.backends.llvm import stacked_product
-from tensorframe.backends.llvm.engine import compiled_product, missing
+from tensorframe.backends.llvm.compiled_calls import compiled_product
+from tensorframe.backends.llvm.engine import missing
 from tensorframe.backends.llvm.stacked_product import StackedProduct
 from tensorframe.backends.llvm.target import target
 from tensorframe.backends.numpy.chain import ChainProgram

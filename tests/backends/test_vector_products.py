@@ -10,7 +10,8 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe import config
-from tensorframe.backends.llvm.engine import compiled_product, missing
+from tensorframe.backends.llvm.compiled_calls import compiled_product
+from tensorframe.backends.llvm.engine import missing
 from tensorframe.backends.numpy.product import Compiled, Product
 from tests.runtime.test_bound_replay import is_bound
 

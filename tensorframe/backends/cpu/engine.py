@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.cpu.choice import CountingProgram, begins_compiled
@@ -13,19 +12,13 @@ from tensorframe.backends.cpu.functions import CpuFunctions
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.llvm.engine import (
     KERNELS,
+    CompilingBackend,
     LlvmBackend,
-    blas_kernels,
-    compiled_convolution,
-    compiled_product,
     has_kernel,
     is_sparse,
     kernel_source,
     missing,
-    prepared_calls,
-    quantized_kernels,
     raw_program,
-    small_kernels,
-    tiled_chain,
     unusable,
     with_placing,
 )
@@ -39,17 +32,10 @@ from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact_region
 
-if TYPE_CHECKING:
-    from tensorframe.backends.bound import Calls, NativeCall
-    from tensorframe.backends.numpy.chain import MakeTiles
-    from tensorframe.backends.numpy.convolution import Make
-    from tensorframe.backends.numpy.product import Multiply
-    from tensorframe.backends.numpy.small_product import Find
-
 _IN_BLOCKS = frozenset({CONVOLUTION, MATMUL})
 
 
-class CpuBackend(NumpyBackend):
+class CpuBackend(CompilingBackend):
     """Compiles at once what NumPy has other bits for, the rest when it has run often; NumPy alone where LLVM is not."""
 
     name = "cpu"
@@ -117,34 +103,6 @@ class CpuBackend(NumpyBackend):
         if missing() is not None or not has_kernel(region):
             return True
         return not (is_sparse(region) or begins_compiled(region))
-
-    def convolution(self) -> Make:
-        """Return what makes convolutions by compiled products."""
-        return compiled_convolution
-
-    def small_products(self) -> Find:
-        """Return what finds kernels for products of small elements."""
-        return small_kernels
-
-    def quantized_products(self) -> Any:
-        """Return what finds kernels for products with quantised matrices."""
-        return quantized_kernels
-
-    def native_products(self) -> Callable[[], Any]:
-        """Return what finds calls of BLAS in compiled code."""
-        return blas_kernels
-
-    def products(self) -> Multiply:
-        """Return what makes products, by compiled tiles."""
-        return compiled_product
-
-    def chains(self) -> MakeTiles | None:
-        """Return what makes both products of a chain, by compiled tiles."""
-        return tiled_chain
-
-    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
-        """Return what runs calls of kernels."""
-        return prepared_calls(calls)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""

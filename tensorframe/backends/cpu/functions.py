@@ -11,15 +11,7 @@ import numpy as np
 
 from tensorframe.backends.cpu.choice import SLOW, GradualFunction
 from tensorframe.backends.interruptible import at_the_end
-from tensorframe.backends.llvm.engine import (
-    compiled_convolution,
-    compiled_product,
-    is_loaded,
-    missing,
-    quantized_kernels,
-    small_kernels,
-    unusable,
-)
+from tensorframe.backends.llvm.engine import is_loaded, missing, unusable
 from tensorframe.backends.numpy.functions import Function, Functions, implementation, is_formula
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.op import Kind, Op
@@ -139,6 +131,7 @@ class CpuFunctions(Functions):
 
 
 def _convolution() -> Function:
+    from tensorframe.backends.llvm.compiled_calls import compiled_convolution
     from tensorframe.backends.numpy.convolution import convolve
 
     def run(x: Array, weight: Array, *attrs: Any) -> Array:
@@ -148,6 +141,8 @@ def _convolution() -> Function:
 
 
 def _product() -> Function:
+    from tensorframe.backends.llvm.compiled_calls import small_kernels
+
     product_of = _contraction().product_of
 
     def run(x: Array, y: Array, dtype: DType | None = None) -> Array:
@@ -329,6 +324,7 @@ def _beginning(
 
 def _whole(op: Op) -> Function:
     """Return what computes a product that the engine takes whole."""
-    from tensorframe.backends.numpy.whole import Ways  # few programs have any
+    from tensorframe.backends.llvm import compiled_calls as calls  # few programs have any
+    from tensorframe.backends.numpy.whole import Ways
 
-    return Ways(quantized_kernels, small_kernels, compiled_product).function(op)
+    return Ways(calls.quantized_kernels, calls.small_kernels, calls.compiled_product).function(op)

@@ -19,7 +19,7 @@ from tensorframe.errors import KernelError
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.ops.convolution import CONVOLUTION, Geometry
+from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.indexing import SCATTER, SCATTER_ADD
 from tensorframe.ops.sparse import SPARSE
 
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.llvm.program import KernelProgram
     from tensorframe.backends.llvm.scatter import ScatterProgram
-    from tensorframe.backends.numpy.chain import MakeTiles, Tiles, Weights
-    from tensorframe.backends.numpy.convolution import Make, Undilated
-    from tensorframe.backends.numpy.product import Multiply, Products
+    from tensorframe.backends.numpy.chain import MakeTiles
+    from tensorframe.backends.numpy.convolution import Make
+    from tensorframe.backends.numpy.product import Multiply
     from tensorframe.backends.numpy.small_product import Find
-    from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
 
     Kernels: TypeAlias = KernelProgram | ScatterProgram
 
@@ -137,35 +136,6 @@ def _has_kernel(region: Region) -> bool:
     )
 
 
-def compiled_convolution(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undilated:
-    """Return a convolution by compiled products; NumPy's where LLVM does not load."""
-    if unusable() is not None:
-        from tensorframe.backends.numpy.convolution import undilated  # few programs need it
-
-        return undilated(x, weight, geometry, groups)
-    from tensorframe.backends.llvm.convolution.choice import compiled  # imports LLVM
-
-    return compiled(x, weight, geometry, groups)
-
-
-def small_kernels() -> SmallKernels | None:
-    """Return the kernels for products of small elements; None where LLVM does not load."""
-    if unusable() is not None:
-        return None
-    from tensorframe.backends.llvm import thin_product  # imports LLVM
-
-    return thin_product
-
-
-def quantized_kernels() -> Any:
-    """Return the kernels for products with quantised matrices; None where LLVM does not load."""
-    if unusable() is not None:
-        return None
-    from tensorframe.backends.llvm import quantized_product  # imports LLVM
-
-    return quantized_product
-
-
 def with_placing(region: Region, program: Program) -> Program:
     """Return NumPy's program of a region, which can be bound if it is a scatter that replaces elements."""
     if len(region.ops) > 1 or region.ops[0].op is not SCATTER:
@@ -175,45 +145,55 @@ def with_placing(region: Region, program: Program) -> Program:
     return PlacingProgram(region, program)
 
 
-def blas_kernels() -> Any:
-    """Return what calls BLAS from compiled code; None where LLVM does not load."""
-    if unusable() is not None:
-        return None
-    from tensorframe.backends.llvm import blas_calls  # imports LLVM
+class CompilingBackend(NumpyBackend):
+    """What NumPy's engine calls, made by compiled code: both devices of the host that have LLVM are one."""
 
-    return blas_calls
+    def convolution(self) -> Make:
+        """Return what makes convolutions by compiled products."""
+        from tensorframe.backends.llvm.compiled_calls import compiled_convolution
+
+        return compiled_convolution
+
+    def small_products(self) -> Find:
+        """Return what finds kernels for products of small elements."""
+        from tensorframe.backends.llvm.compiled_calls import small_kernels
+
+        return small_kernels
+
+    def quantized_products(self) -> Any:
+        """Return what finds kernels for products with quantised matrices."""
+        from tensorframe.backends.llvm.compiled_calls import quantized_kernels
+
+        return quantized_kernels
+
+    def native_products(self) -> Callable[[], Any]:
+        """Return what finds calls of BLAS in compiled code."""
+        from tensorframe.backends.llvm.compiled_calls import blas_kernels
+
+        return blas_kernels
+
+    def products(self) -> Multiply:
+        """Return what makes products, by compiled tiles."""
+        from tensorframe.backends.llvm.compiled_calls import compiled_product
+
+        return compiled_product
+
+    def chains(self) -> MakeTiles:
+        """Return what makes both products of a chain, by compiled tiles."""
+        from tensorframe.backends.llvm.compiled_calls import tiled_chain
+
+        return tiled_chain
+
+    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
+        """Return what runs calls of kernels without the interpreter; None where LLVM does not load."""
+        if unusable() is not None:
+            return None
+        from tensorframe.backends.llvm.workers import PreparedCalls  # imports LLVM
+
+        return PreparedCalls(calls)
 
 
-def compiled_product(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
-    """Return a product by compiled tiles; NumPy's where LLVM does not load."""
-    if unusable() is not None:
-        from tensorframe.backends.numpy.product import Product  # few programs need it
-
-        return Product(x, y, whole_rows=whole_rows)
-    from tensorframe.backends.llvm.products.packed import packed_or_blas  # imports LLVM
-
-    return packed_or_blas(x, y, whole_rows=whole_rows)
-
-
-def prepared_calls(calls: Sequence[NativeCall | None]) -> Calls | None:
-    """Return what runs calls of kernels without the interpreter; None where LLVM does not load."""
-    if unusable() is not None:
-        return None
-    from tensorframe.backends.llvm.workers import PreparedCalls  # imports LLVM
-
-    return PreparedCalls(calls)
-
-
-def tiled_chain(weights: Weights) -> Tiles | None:
-    """Return what makes the products of a chain by tiles, where LLVM loads."""
-    if unusable() is not None:
-        return None
-    from tensorframe.backends.llvm.products.chain import TiledChain  # imports LLVM
-
-    return TiledChain(weights)
-
-
-class LlvmBackend(NumpyBackend):
+class LlvmBackend(CompilingBackend):
     """Compiles at once, whatever it takes: what the engine can do, without NumPy in front of it."""
 
     name = "llvm"
@@ -268,37 +248,9 @@ class LlvmBackend(NumpyBackend):
         """Whether NumPy runs a region."""
         return not has_kernel(region)
 
-    def convolution(self) -> Make:
-        """Return what makes convolutions by compiled products."""
-        return compiled_convolution
-
-    def small_products(self) -> Find:
-        """Return what finds kernels for products of small elements."""
-        return small_kernels
-
-    def quantized_products(self) -> Any:
-        """Return what finds kernels for products with quantised matrices."""
-        return quantized_kernels
-
-    def native_products(self) -> Callable[[], Any]:
-        """Return what finds calls of BLAS in compiled code."""
-        return blas_kernels
-
-    def products(self) -> Multiply:
-        """Return what makes products, by compiled tiles."""
-        return compiled_product
-
-    def chains(self) -> MakeTiles:
-        """Return what makes both products of a chain, by compiled tiles."""
-        return tiled_chain
-
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""
         return _kernels(region, _Later(partial(super().compile, region, device)))
-
-    def prepared_calls(self, calls: Sequence[NativeCall | None]) -> Calls | None:
-        """Return what runs calls of kernels."""
-        return prepared_calls(calls)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
