@@ -1,7 +1,7 @@
 """Access: bytes of files at positions, and errors that name the file and the bytes that could not be read.
 
-Streaming reads a file once, piece by piece, `passing_through` the page cache: each piece is evicted after it was read,
-since a file larger than memory would evict it anyway, and pages that were just freed are filled two to three times as
+Streaming reads a file once, piece by piece, `passing_through` the page cache: pieces are evicted after they were read,
+since a file larger than memory would evict them anyway, and pages that were just freed are filled two to three times as
 fast as pages that a virtual machine gets from its host. The file stays open in between, so that readahead goes on.
 """
 
@@ -21,8 +21,12 @@ _MOST = 1 << 30
 _CAN_READ_AT = hasattr(os, "preadv")
 _CAN_WRITE_AT = hasattr(os, "pwrite")
 _CAN_LEAVE_CACHE = hasattr(os, "posix_fadvise") and hasattr(os, "RWF_NOWAIT")
-# Bytes of a file that are read before they are evicted: the call takes the system up to a millisecond.
-_LONG = 64 << 20
+# Bytes that are read before they are evicted: the call takes the system up to a millisecond.
+_LONG = 8 << 20
+# Bytes of reads that stay: pieces that a window is picked from, since the next window is picked from them, too.
+_SHORT = 1 << 20
+# Bytes before a read that are evicted with it: pages that the system treats as one stay unless all of them are named.
+_BEFORE = 4 << 20
 _passing: ContextVar[_Passing | None] = ContextVar("tensorframe_passing", default=None)
 
 
@@ -32,11 +36,26 @@ def broken(path: str, problem: str, *suggestions: str) -> FileFormatError:
 
 
 class _Passing:
-    """The files that a thread reads once: open ones, and which of these the system had in memory before."""
+    """The files that a thread reads once: open ones, which of these the system had in memory before, what was read."""
 
     def __init__(self) -> None:
         self.open: dict[str, IO[bytes]] = {}
         self._cached: dict[int, bool] = {}
+        self._read: list[tuple[int, int, int]] = []  # handle, position, count: not evicted yet
+        self._since = 0  # bytes of these
+
+    def note(self, file: IO[bytes], position: int, count: int) -> None:
+        """Take note of a read, and evict those noted once they are many bytes."""
+        if not _CAN_LEAVE_CACHE or count <= _SHORT or self.was_cached(file):
+            return
+        self._read.append((file.fileno(), position, count))
+        self._since += count
+        if self._since >= _LONG:
+            for handle, start, length in self._read:
+                before = min(start, _BEFORE)
+                os.posix_fadvise(handle, start - before, before + length, os.POSIX_FADV_DONTNEED)
+            self._read.clear()
+            self._since = 0
 
     def was_cached(self, file: IO[bytes]) -> bool:
         """Whether the middle of a file was in the page cache when this was first called; False where that is unknown.
@@ -78,14 +97,14 @@ def reading(path: str, opened: Callable[[str], IO[bytes]]) -> AbstractContextMan
 
 def read_at(file: IO[bytes], path: str, position: int, buffer: memoryview) -> None:
     """Fill a buffer with a file's bytes from a position on."""
-    passing = _passing.get() if _CAN_LEAVE_CACHE and len(buffer) >= _LONG // 4 else None
-    if passing is None or passing.was_cached(file):
+    passing = _passing.get()
+    if passing is None:
         _fill(file, path, position, buffer)
         return
     for start in range(0, len(buffer), _LONG):
         part = buffer[start : start + _LONG]
         _fill(file, path, position + start, part)
-        os.posix_fadvise(file.fileno(), position + start, len(part), os.POSIX_FADV_DONTNEED)
+        passing.note(file, position + start, len(part))
 
 
 def _fill(file: IO[bytes], path: str, position: int, buffer: memoryview) -> None:

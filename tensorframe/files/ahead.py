@@ -22,6 +22,8 @@ from tensorframe.rewrite.views import Window
 Wanted = Sequence[tuple[Node, Window]]
 Made = Sequence[tuple[Sink, Window, Array]]
 
+# Tiles that are read or used at once.
+BUFFERS = 2
 # Bytes that are written before the disk must have them: what a limit on memory counts as ours until then.
 FLUSH = 32 << 20
 # Bytes that arrays in a buffer begin at multiples of: a line of the cache.
@@ -44,7 +46,7 @@ class ReadAhead:
         self._thread = Thread(target=self._read, name="tensorframe-read-ahead", daemon=True)
 
     def __enter__(self) -> Self:
-        for _ in range(2):
+        for _ in range(BUFFERS):
             self._free.put(_Buffer())
         self._thread.start()
         return self

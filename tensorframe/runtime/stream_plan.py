@@ -24,12 +24,13 @@ from tensorframe.schedule.plan import human_bytes
 from tensorframe.schedule.tiles import part_of
 from tensorframe.site import describe
 
-# Bytes of a tile's leaves that make up for what a tile costs besides, and keep a disk busy.
-ENOUGH = 64 << 20
+# Bytes of a tile's leaves that make up for what a tile costs besides, and keep a disk busy. Two such tiles are in the
+# processor's cache, few pages of memory are new to the process, and soon after the last one is read it is computed.
+ENOUGH = 8 << 20
 # Of a limit, what a leaf may take that is there as a whole beside the tiles.
 _SMALL = 16
-# The part of what is free, up to a tile, that is left to kernels and the interpreter.
-_SPARE = 4
+# The part of what is free, and the most bytes of it, that are left to kernels and the interpreter.
+_SPARE, _MOST_SPARE = 4, 64 << 20
 # Cuts that are tried: an axis of a leaf each.
 _MOST_CUTS = 24
 # Bytes that a disk reads in a second, where nobody measured: for estimates.
@@ -178,7 +179,7 @@ def _is_within(planned: StreamPlan, room: Room) -> bool:
     """Whether a stream fits: what it takes, and a part of what there is for kernels and the interpreter."""
     for device, size in planned.peak.items():
         there = room(device)
-        if size > there - min(there / _SPARE, ENOUGH):
+        if size > there - min(there / _SPARE, _MOST_SPARE):
             return False
     return True
 

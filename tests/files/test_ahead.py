@@ -129,10 +129,12 @@ def test_who_stops_early_waits_for_no_more_than_the_read_under_way():
 
 @pytest.fixture
 def told(monkeypatch):
-    """Have long reads be those of 64 bytes and more, and note what the system is told of each file."""
+    """Have reads of more than 64 bytes leave, 256 at a time, and note what the system is told of each file."""
     ranges = []
     monkeypatch.setattr(access, "_CAN_LEAVE_CACHE", True)
     monkeypatch.setattr(access, "_LONG", 256)
+    monkeypatch.setattr(access, "_SHORT", 64)
+    monkeypatch.setattr(access, "_BEFORE", 100)
     monkeypatch.setattr(access.os, "POSIX_FADV_DONTNEED", 4, raising=False)
     monkeypatch.setattr(
         access.os, "posix_fadvise", lambda *told: ranges.append(told), raising=False
@@ -141,21 +143,40 @@ def told(monkeypatch):
 
 
 @pytest.mark.parametrize("cached", [False, True])
-def test_long_reads_leave_the_cache_unless_their_file_was_there(
-    cached, told, tmp_path, monkeypatch
+@pytest.mark.parametrize("height", [3, 20])  # tiles of 96 bytes, which leave together, and of 640
+def test_what_was_read_leaves_the_cache_unless_its_file_was_there(
+    height, cached, told, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(access._Passing, "was_cached", lambda *_: cached)
     leaf = saved(tmp_path / "x.npy", np.zeros((100, 8), np.float32))
-    with ReadAhead([[(leaf, window)] for window in rows(100, 20, 8)]) as ahead:
-        assert len(list(ahead)) == 5
-    tiles = [] if cached else [range(128 + tile * 640, 128 + (tile + 1) * 640) for tile in range(5)]
-    pieces = [
-        (start, min(256, tile.stop - start), 4)
-        for tile in tiles
-        for start in range(tile.start, tile.stop, 256)
-    ]
-    assert [rest for _, *rest in told] == [list(piece) for piece in pieces]
-    assert len({file for file, *_ in told}) == (not cached)  # one that stays open
+    most = 0
+    with ReadAhead([[(leaf, window)] for window in rows(100, height, 8)]) as ahead:
+        for place, _ in enumerate(ahead):
+            read = min((place + 1) * height, 100) * 32
+            left = max((start + length - 128 for _, start, length, _ in told), default=0)
+            most = max(most, read - left)
+    if cached:
+        assert not told
+        return
+    assert most < 256  # bytes that stay for a while
+    assert len({file for file, *_ in told}) == 1  # one that stays open
+    reach = 128
+    for _, start, length, advice in told:
+        assert advice == 4
+        # with what lies before it: parts of pages that the system treats as one
+        assert start == max(reach - 100, 0)
+        reach = start + length
+    assert reach > 128 + 100 * 32 - 256
+
+
+def test_parts_of_several_arrays_leave_the_cache_together(told, tmp_path, monkeypatch):
+    monkeypatch.setattr(access._Passing, "was_cached", lambda *_: False)
+    leaves = [saved(tmp_path / name, np.zeros((100, 8), np.float32)) for name in ("x.npy", "y.npy")]
+    tiles = [[(leaf, window) for leaf in leaves] for window in rows(100, 5, 8)]
+    with ReadAhead(tiles) as ahead:
+        assert len(list(ahead)) == 20
+    assert len({file for file, *_ in told}) == 2
+    assert len(told) == 40
 
 
 def test_short_reads_and_those_of_others_stay_in_the_cache(told, tmp_path):
