@@ -1,4 +1,4 @@
-"""The page of the design names what is there: modules, folders, passes, functions."""
+"""Pages name what is there: modules, folders, passes, functions, sessions, reasons for not fusing."""
 
 import re
 from pathlib import Path
@@ -62,3 +62,24 @@ def test_what_it_says_is_in_a_module_is_there():
         homes = [path for path in PATHS if path.endswith(f"/{module}")]
         sources = [(ROOT / home[1:]).read_text(encoding="utf-8") for home in homes]
         assert any(re.search(rf"\b{name}\b", source) for source in sources), (module, name)
+
+
+def test_every_session_is_on_the_page_of_contributing():
+    noxfile = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    sessions = re.findall(r"^@nox\.session.*\ndef (\w+)\(", noxfile, re.MULTILINE)
+    assert len(sessions) > 20
+    assert [name for name in sessions if f"`{name}`" not in page] == []
+
+
+def test_reasons_for_not_fusing_are_those_that_plans_give():
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"^\| message \|.*?\n\n", page, re.MULTILINE | re.DOTALL)
+    messages = re.findall(r"^\| `(.*?)` \|", table, re.MULTILINE)
+    assert len(messages) > 10
+    folders = (PACKAGE / "schedule", PACKAGE / "kernel" / "spaces")
+    text = "".join(
+        path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")
+    )
+    for message in messages:
+        assert re.search(r"[^\n]*".join(map(re.escape, message.split("..."))), text), message
