@@ -13,13 +13,15 @@ from statistics import median
 from typing import NamedTuple
 
 from tests.benchmarks.effort import Effort
-from tests.benchmarks.functions.libraries import by_turns
+from tests.benchmarks.functions.libraries import by_turns, taken_apart
 from tests.benchmarks.header import Header
 from tests.benchmarks.line import Line
 from tests.benchmarks.machine import Others
 from tests.benchmarks.measure import all_measured
 from tests.benchmarks.peers import PEERS, present
+from tests.benchmarks.quantities import quantity
 from tests.benchmarks.tables import Table, contestants, verdicts
+from tests.benchmarks.workload import Unit
 from tests.benchmarks.workloads.cold import COLD_ENCODER, COMPILATION, FIRST_CALLS
 from tests.benchmarks.workloads.in_turn import IN_TURN
 
@@ -41,6 +43,10 @@ TEXT = """\
 **W18** One function and `compute()`, in time of NumPy's: each library in a process of its own, by turns
 
 {functions}
+
+Taking an array apart, object by object, as Python's own loops and brackets do:
+
+{apart}
 """
 
 
@@ -87,22 +93,33 @@ def functions() -> Table:
     return Table("", HEAD, rows, range(5))
 
 
+def apart() -> Table:
+    """Measure what takes an array of a million elements apart."""
+    rows = [
+        [name, *[quantity(seconds, Unit.SECONDS) for seconds in taken]]
+        for name, taken in taken_apart("cpu", max(ASKED))
+    ]
+    head = ["", "tensorframe", "NumPy", "PyTorch"][: max(map(len, rows))]
+    return Table("", head, rows, range(1, 4))
+
+
 def main() -> None:
     """Measure, and write the section."""
     peers = present(PEERS, NAMES)
     header, others = Header.now(PEERS, peers, EFFORT), Others()
     lines = all_measured((FIRST_CALLS, COMPILATION, COLD_ENCODER, IN_TURN), peers, EFFORT)
-    text = section(header.after(others), lines, functions())
+    text = section(header.after(others), lines, functions(), apart())
     SECTION.write_text(text, encoding="utf-8")
 
 
-def section(header: Header, lines: Sequence[Line], of_functions: Table) -> str:
-    """Return the section: the machine, verdicts and values of each line, and the ratios of functions."""
+def section(header: Header, lines: Sequence[Line], of_functions: Table, of_parts: Table) -> str:
+    """Return the section: the machine, each line's verdict and values, the ratios of functions, and what parts take."""
     return TEXT.format(
         facts="\n".join(f"- {fact}" for fact in header.lines()),
         verdicts=verdicts(lines),
         values=contestants(lines, header.contestants),
         functions=of_functions,
+        apart=of_parts,
     )
 
 

@@ -216,8 +216,10 @@ def test_functions_that_take_longer_than_asked_are_named():
 
 def test_first_calls_and_functions_have_a_section():
     table = tables.Table("", started.HEAD, [started.row(10, {"sin": 2.0})], range(5))
-    text = started.section(header(), [line(at_most(1.5))], table)
+    parts = tables.Table("", ["", "NumPy"], [["a slice", "0.10 us"]], range(1, 2))
+    text = started.section(header(), [line(at_most(1.5))], table, parts)
     assert "|       10 |         1 |   2.00 | 5: met |      12 | none" in text
+    assert "| a slice | 0.10 us |" in text
     assert "at most 1.50 s: missed" in text
 
 

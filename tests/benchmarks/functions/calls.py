@@ -51,6 +51,8 @@ def call_of(case: Case, namespace: Any, given: dict[str, Any]) -> Call:
     call: Call = eval(f"lambda: {case.text}", names)
     with np.errstate(all="ignore"):
         value = call()
+    if case.is_there:
+        return call
     if hasattr(
         value, "compute"
     ):  # written out: another function around it costs half as much as it does

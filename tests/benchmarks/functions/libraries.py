@@ -1,4 +1,4 @@
-"""The two libraries by turns: each in a process of its own, as users run them, or both in one thread of this process.
+"""Libraries by turns: each in a process of its own, as users run them, or two in one thread of this process.
 
 Of users' processes the clock counts, and all threads run. In NumPy's own one the C library gives freed memory back,
 and large results are paged in again and again; beside tensorframe's arrays it keeps it. In one process, processors'
@@ -11,6 +11,7 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from importlib import import_module
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -26,7 +27,7 @@ from tests.benchmarks.functions.calls import (
     timed,
     warmed,
 )
-from tests.benchmarks.functions.cases import CASES, Case, operands
+from tests.benchmarks.functions.cases import APART, CASES, Case, operands
 
 LIBRARIES = ("tensorframe", "numpy")
 # a case, and what our call and NumPy's take
@@ -39,10 +40,12 @@ class Library:
     def __init__(self, name: str, device: str, size: int) -> None:
         self.namespace: Any = import_module(name)
         self.given = operands(size)
-        if name != "numpy":
-            for operand, value in self.given.items():
-                if isinstance(value, np.ndarray):
-                    self.given[operand] = self.namespace.asarray(value, device=device).compute()
+        if name == "numpy":
+            return
+        for operand, value in self.given.items():
+            if isinstance(value, np.ndarray):
+                array = self.namespace.asarray(value, device=device)
+                self.given[operand] = array.compute() if hasattr(array, "compute") else array
 
     def call(self, case: Case) -> Call | None:
         """Return the call of a case that works here, once called."""
@@ -64,13 +67,25 @@ def _chosen(only: Sequence[str] | None) -> Iterator[Case]:
 
 def by_turns(device: str, size: int, only: Sequence[str] | None = None) -> Iterator[Row]:
     """Yield each case that both libraries have, with the seconds by the clock, as users run them."""
+    for name, (ours, theirs) in _by_turns(list(_chosen(only)), LIBRARIES, device, size):
+        yield name, ours, theirs
+
+
+def taken_apart(device: str, size: int) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield what takes an array apart, with our seconds, NumPy's and, where it is installed, PyTorch's."""
+    libraries = (*LIBRARIES, "torch") if find_spec("torch") else LIBRARIES
+    yield from _by_turns(APART, libraries, device, size)
+
+
+def _by_turns(
+    cases: Sequence[Case], libraries: Sequence[str], device: str, size: int
+) -> Iterator[tuple[str, Sequence[float]]]:
     with ExitStack() as stack:
-        asks = [stack.enter_context(asked(answer, name, device, size)) for name in LIBRARIES]
-        for case in _chosen(only):
-            if all(ask(("warm", CASES.index(case))) for ask in asks):
+        asks = [stack.enter_context(asked(answer, name, device, size)) for name in libraries]
+        for case in cases:
+            if all(ask(("warm", case)) for ask in asks):
                 turns = [[ask(("measure", None)) for ask in asks] for _ in range(SAMPLES)]
-                ours, theirs = map(min, zip(*turns, strict=True))
-                yield case.name, ours, theirs
+                yield case.name, list(map(min, zip(*turns, strict=True)))
 
 
 def answer(name: str, device: str, size: int, connection: Connection) -> None:
@@ -79,10 +94,10 @@ def answer(name: str, device: str, size: int, connection: Connection) -> None:
     call: Call | None = None
     seconds = 0.0
     np.seterr(all="ignore")
-    for question, number in questions(connection):
+    for question, case in questions(connection):
         if question == "warm":
             gc.collect()
-            call = library.call(CASES[number])
+            call = library.call(case)
             seconds = warmed(call, ELAPSED) if call else 0.0
             connection.send(call is not None)
         else:
