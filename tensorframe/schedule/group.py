@@ -6,12 +6,13 @@ nodes join it is decided in `admission.py`, and in which order they ask in `fuse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.space import Space
 from tensorframe.kernel.spaces.follow import follow
 from tensorframe.quick_dataclasses import dataclass, field
@@ -122,3 +123,23 @@ def follow_operands(space: Space, nodes: Iterable[Node]) -> dict[Edge, str]:
             if reason is not None:
                 blocked[node, index] = reason
     return blocked
+
+
+def region_of(
+    group: Group, needed: Collection[Node]
+) -> tuple[Region, Mapping[Node, int], Sequence[Node]]:
+    """Return the ops of a group, the number of each value, and those that leave it, which are `needed` elsewhere."""
+    sources = list(group.inputs)
+    index = {node: index for index, node in enumerate(sources)}
+    ops = []
+    for node in group.nodes:
+        arguments = tuple([index[source] for source in group.operands(node)])
+        index[node] = len(index)
+        ops.append(RegionOp(node.op, node.attrs, arguments, node.shape, node.dtype))
+    leaving = [node for node in group.nodes if node in needed]
+    region = Region(
+        tuple([(node.shape, node.dtype) for node in sources]),
+        tuple(ops),
+        tuple([index[node] for node in leaving]),
+    )
+    return region, index, leaving

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from tensorframe.dtypes import as_scalar
 from tensorframe.graph.device import CPU
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
-from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.space import Map, Space
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.cost import charge
 from tensorframe.schedule.fallback import Fallback
-from tensorframe.schedule.group import Group
+from tensorframe.schedule.group import Group, region_of
 from tensorframe.schedule.plan import Plan, Slot, Step, StepKind, is_library
 from tensorframe.site import BackwardSite
 
@@ -89,26 +88,6 @@ def _step(
     )
     charge(step, [slots.slots[slot] for slot in inputs], [slots.slots[s] for s in step.outputs])
     return step
-
-
-def region_of(
-    group: Group, needed: Collection[Node]
-) -> tuple[Region, Mapping[Node, int], Sequence[Node]]:
-    """Return the ops of a group, the number of each value, and those that leave it, which are `needed` elsewhere."""
-    sources = list(group.inputs)
-    index = {node: index for index, node in enumerate(sources)}
-    ops = []
-    for node in group.nodes:
-        arguments = tuple([index[source] for source in group.operands(node)])
-        index[node] = len(index)
-        ops.append(RegionOp(node.op, node.attrs, arguments, node.shape, node.dtype))
-    leaving = [node for node in group.nodes if node in needed]
-    region = Region(
-        tuple([(node.shape, node.dtype) for node in sources]),
-        tuple(ops),
-        tuple([index[node] for node in leaving]),
-    )
-    return region, index, leaving
 
 
 def _names(nodes: Sequence[Node], written: Mapping[int, str]) -> tuple[str, ...]:
