@@ -8,7 +8,7 @@ from tensorframe.errors import ArgumentError
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.record import is_constant
 from tensorframe.schedule.capture import capture
-from tensorframe.schedule.group import Group
+from tensorframe.schedule.fusion.group import Group
 from tensorframe.schedule.naming import named, node_names, op_text
 from tensorframe.schedule.pipeline import (
     PASS_NAMES,

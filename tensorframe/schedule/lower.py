@@ -13,7 +13,7 @@ from tensorframe.graph.space import Map, Space
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.cost import charge
 from tensorframe.schedule.fallback import Fallback
-from tensorframe.schedule.group import Group, region_of
+from tensorframe.schedule.fusion.group import Group, region_of
 from tensorframe.schedule.plan import Plan, Slot, Step, StepKind, is_library
 from tensorframe.site import BackwardSite
 

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Sequence
 
 from tensorframe.graph.node import Node
-from tensorframe.schedule.group import Group
+from tensorframe.schedule.fusion.group import Group
 
 
 def least_live_bytes_first(groups: Sequence[Group]) -> list[Group]:

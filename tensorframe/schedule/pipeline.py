@@ -14,24 +14,24 @@ from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Builder, Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
-from tensorframe.schedule.alike import merge_alike
-from tensorframe.schedule.assignments import merge_assignments
 from tensorframe.schedule.capture import Capture, is_leaf
-from tensorframe.schedule.chains import merge_chains
 from tensorframe.schedule.dots import sum_dots
-from tensorframe.schedule.epilogue import merge_epilogues
 from tensorframe.schedule.fallback import Fallback
-from tensorframe.schedule.fuse import grow_regions
-from tensorframe.schedule.group import Group
+from tensorframe.schedule.fusion.alike import merge_alike
+from tensorframe.schedule.fusion.assignments import merge_assignments
+from tensorframe.schedule.fusion.chains import merge_chains
+from tensorframe.schedule.fusion.epilogue import merge_epilogues
+from tensorframe.schedule.fusion.fuse import grow_regions
+from tensorframe.schedule.fusion.group import Group
+from tensorframe.schedule.fusion.merge import merge_readers
+from tensorframe.schedule.fusion.multiple_outputs import store_for_others
+from tensorframe.schedule.fusion.prologues import merge_prologues
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.memory import share_storage
-from tensorframe.schedule.merge import merge_readers
-from tensorframe.schedule.multiple_outputs import store_for_others
 from tensorframe.schedule.order import least_live_bytes_first
 from tensorframe.schedule.peak import peak_bytes
 from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
-from tensorframe.schedule.prologues import merge_prologues
 from tensorframe.schedule.raw_kernels import write_references
 from tensorframe.schedule.small_factors import read_as_they_are
 

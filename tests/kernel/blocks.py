@@ -9,7 +9,7 @@ from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import order
 from tensorframe.machine import HOST
 from tensorframe.runtime.cache import PLANS
-from tensorframe.schedule import admission, merge
+from tensorframe.schedule.fusion import admission, merge
 
 SMALL = {
     build: {

@@ -13,7 +13,8 @@ from tensorframe.backends.registry import capabilities
 from tensorframe.kernel.groups import forms as groups
 from tensorframe.kernel.ir import Allocate
 from tensorframe.machine import HOST
-from tensorframe.schedule import admission, pipeline
+from tensorframe.schedule import pipeline
+from tensorframe.schedule.fusion import admission
 from tests.kernel.interpreted import (
     Memory,
     in_groups,

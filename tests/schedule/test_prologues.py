@@ -11,7 +11,8 @@ import pytest
 import tensorframe as tfr
 from tensorframe.kernel.groups import prologue
 from tensorframe.runtime.cache import PLANS
-from tensorframe.schedule import pipeline, prologues
+from tensorframe.schedule import pipeline
+from tensorframe.schedule.fusion import prologues
 from tests.backends.devices import on_every_device
 
 

@@ -14,9 +14,9 @@ from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.spaces.join import joined
-from tensorframe.schedule.admission import can_fuse, has_room, meets_once
-from tensorframe.schedule.group import CapabilitiesOf, Group
-from tensorframe.schedule.weights import misfit, waits_for_reductions
+from tensorframe.schedule.fusion.admission import can_fuse, has_room, meets_once
+from tensorframe.schedule.fusion.group import CapabilitiesOf, Group
+from tensorframe.schedule.fusion.weights import misfit, waits_for_reductions
 
 # Bytes of common data below which reading it twice is nothing.
 _WORTH_SHARING = 1 << 14

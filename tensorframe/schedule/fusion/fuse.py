@@ -12,11 +12,11 @@ from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node, by_serial, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Space
-from tensorframe.schedule.admission import can_fuse, runs_alone
 from tensorframe.schedule.capture import is_leaf
-from tensorframe.schedule.epilogue import is_residual
-from tensorframe.schedule.group import CapabilitiesOf, Group
-from tensorframe.schedule.weights import Weights
+from tensorframe.schedule.fusion.admission import can_fuse, runs_alone
+from tensorframe.schedule.fusion.epilogue import is_residual
+from tensorframe.schedule.fusion.group import CapabilitiesOf, Group
+from tensorframe.schedule.fusion.weights import Weights
 
 # What several groups compute, each for itself, rather than store and load: ops in a row, and their cost per element.
 _RECOMPUTED_OPS = 4

@@ -17,7 +17,7 @@ from tensorframe.ops.movement import PERMUTE, RESHAPE
 from tensorframe.ops.quantization import FEW, WHOLE_PRODUCTS
 from tensorframe.ops.reduction import SUM
 from tensorframe.schedule.capture import is_leaf
-from tensorframe.schedule.group import CapabilitiesOf, Group
+from tensorframe.schedule.fusion.group import CapabilitiesOf, Group
 
 # Ops of one step, where each op is a call of its own.
 _MOST_OPS = 64

@@ -16,7 +16,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.space import Space
 from tensorframe.kernel.spaces.follow import follow
 from tensorframe.quick_dataclasses import dataclass, field
-from tensorframe.schedule.weights import Weights
+from tensorframe.schedule.fusion.weights import Weights
 
 CapabilitiesOf = Callable[[Device], Capabilities]
 Edge = tuple[Node, int]  # a consumer, and the number of one of its operands

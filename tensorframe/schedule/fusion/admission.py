@@ -19,8 +19,8 @@ from tensorframe.kernel.groups.distances import Ops, distances_in
 from tensorframe.kernel.nest.support import computable
 from tensorframe.machine import HOST
 from tensorframe.schedule.capture import is_leaf
-from tensorframe.schedule.group import Edge, Group, follow_operands
-from tensorframe.schedule.weights import misfit
+from tensorframe.schedule.fusion.group import Edge, Group, follow_operands
+from tensorframe.schedule.fusion.weights import misfit
 
 # Cost per element up to which an op may be done again in loops that meet its elements several times.
 _CHEAP = 1.0

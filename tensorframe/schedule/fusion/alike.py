@@ -12,7 +12,7 @@ from tensorframe.graph.node import Node, attrs_key
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.spaces.join import joined
-from tensorframe.schedule.group import CapabilitiesOf, Group
+from tensorframe.schedule.fusion.group import CapabilitiesOf, Group
 
 # Elements of a result up to which starting a kernel takes longer, and bytes that may have to live until the last one.
 _SMALL = 1 << 14

@@ -15,7 +15,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.movement import PERMUTE
 from tensorframe.quick_tuples import NamedTuple
-from tensorframe.schedule.group import CapabilitiesOf, Group
+from tensorframe.schedule.fusion.group import CapabilitiesOf, Group
 
 # Products that make rows: more would need more of the cache than there is.
 _MOST_MAKERS = 2

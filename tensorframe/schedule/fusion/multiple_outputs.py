@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.schedule.capture import is_leaf
-from tensorframe.schedule.epilogue import along_rows, is_product, is_residual
-from tensorframe.schedule.group import CapabilitiesOf, Group
-from tensorframe.schedule.merge import take_in
+from tensorframe.schedule.fusion.epilogue import along_rows, is_product, is_residual
+from tensorframe.schedule.fusion.group import CapabilitiesOf, Group
+from tensorframe.schedule.fusion.merge import take_in
 
 # Nodes to look at for a product that a value is made of, element by element, and groups for one that waits.
 _LOOKAHEAD = 16

@@ -14,9 +14,9 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.shape import broadcast
 from tensorframe.ops.indexing import SCATTER
 from tensorframe.ops.movement import SLICE
-from tensorframe.schedule.admission import meets_once
 from tensorframe.schedule.capture import is_leaf
-from tensorframe.schedule.group import CapabilitiesOf, Group
+from tensorframe.schedule.fusion.admission import meets_once
+from tensorframe.schedule.fusion.group import CapabilitiesOf, Group
 
 # Indices that a thread compares with its own: what later ones point to stays.
 _FEW = 16

@@ -22,7 +22,7 @@ from tensorframe.schedule.capture import is_leaf
 
 if TYPE_CHECKING:
     from tensorframe.backends.base import Capabilities
-    from tensorframe.schedule.group import Group
+    from tensorframe.schedule.fusion.group import Group
 
 # Operations for an element from which it matters where they run, and those that a store and a load take.
 _HEAVY, _STORED = 8.0, 16.0

@@ -17,7 +17,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.kernel.spaces.prologue import made_first, parts_of
 from tensorframe.ops.quantization import DOT4
-from tensorframe.schedule.group import CapabilitiesOf, Group, region_of
+from tensorframe.schedule.fusion.group import CapabilitiesOf, Group, region_of
 
 # Kinds of ops that a prologue has.
 _KINDS = frozenset({Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SOURCE})
