@@ -23,7 +23,7 @@ def _zeros_and_nans() -> Array:
     return numbers
 
 
-LINES = {
+LINES: dict[str, Array] = {
     "integers": draw.integers(-(2**62), 2**62, LENGTH),
     "words": draw.integers(0, 2**32, 9 * merge_sort._WORTH, dtype=np.uint32),
     "zeros and NaN": _zeros_and_nans(),

@@ -288,17 +288,15 @@ class ProductProgram:
         self, inputs: Sequence[Array], buffers: Sequence[Array | None]
     ) -> Sequence[Array]:
         contraction = self._contraction
-        operands = self._factors(inputs)
+        x, y = self._factors(inputs)
         if contraction.op is CONVOLUTION:
-            x, weight = operands
-            value = convolve(x, weight, contraction.attrs, self._make_convolution)
+            value = convolve(x, y, contraction.attrs, self._make_convolution)
         elif self._is_small:
-            x, y = operands
             value = small_matmul(x, y, contraction.dtype, self._find)
         elif self._is_shared_out:
-            value = multiplied(*operands, self._multiply)
+            value = multiplied(x, y, self._multiply)
         else:
-            value = implementation[contraction.op](*operands, *contraction.attrs)
+            value = implementation[contraction.op](x, y, *contraction.attrs)
         return self._epilogue.of_whole(value, inputs, buffers)
 
 
