@@ -23,7 +23,7 @@ from tensorframe.graph.node import Node, next_serial
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.tracing import Argument, Donated, Names, Trace, TracedNumber, current
 from tensorframe.ops.creation import ARGUMENT
-from tensorframe.runtime.replay import Replay, compute_older
+from tensorframe.runtime.replays.replay import Replay, compute_older
 from tensorframe.schedule.plan import Plan
 
 Array = np.ndarray[Any, Any]

@@ -104,7 +104,7 @@ def stream_files(request: Capture, plan: Plan | None) -> bool:
 
 def stream_in_place(plan: Plan, slots: list[Any], recorded: Recorded) -> Blocked | None:
     """Fill the slots of a plan's results tile by tile; return why that cannot be, or None."""
-    from tensorframe.runtime.replay import Replay  # files are read without it
+    from tensorframe.runtime.replays.replay import Replay  # files are read without it
 
     if isinstance(recorded, Replay):
         wanted: Sequence[Node] = recorded.wanted_from(slots)

@@ -15,8 +15,8 @@ from tensorframe.backends.numpy.blas_calls import Matmul, calls_of, library
 from tensorframe.errors import CancelledError, IndexingError, TracingError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import next_serial
-from tensorframe.runtime.bound_plan import BoundPlan
 from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.replays.bound_plan import BoundPlan
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason="no compiled kernels")
 HOSTS = ["cpu", "llvm"]

@@ -23,7 +23,7 @@ from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.events import Moment, listen
 from tensorframe.runtime.executor import runner_of
-from tensorframe.runtime.replay import Replay
+from tensorframe.runtime.replays.replay import Replay
 from tensorframe.schedule.capture import capture
 
 

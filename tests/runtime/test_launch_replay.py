@@ -15,8 +15,9 @@ import tensorframe as tfr
 from tensorframe.backends.device import recorded
 from tensorframe.errors import DeviceError, IndexingError, TracingError
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.runtime import executor, launch_replay, pace
+from tensorframe.runtime import executor, pace
 from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.replays import launch_replay
 from tests.backends.counts import counted
 from tests.backends.devices import FOUND, on_every_device
 

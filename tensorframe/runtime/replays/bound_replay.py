@@ -13,9 +13,9 @@ from tensorframe.forks import new_lock
 from tensorframe.graph.node import Node
 from tensorframe.graph.references import referenced
 from tensorframe.quick_tuples import NamedTuple
-from tensorframe.runtime.bound_plan import BoundPlan, may_bind
 from tensorframe.runtime.failures import Recorded
 from tensorframe.runtime.observers import Runner
+from tensorframe.runtime.replays.bound_plan import BoundPlan, may_bind
 from tensorframe.schedule.plan import Plan
 
 # Replays before memory is taken for good; twice as many whenever arguments turn out to be others.

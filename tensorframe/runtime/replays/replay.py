@@ -18,19 +18,19 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Argument, Trace, TracedNumber
 from tensorframe.ops.creation import ARGUMENT, CONSTANT, DATA
 from tensorframe.runtime import events
-from tensorframe.runtime.bound_replay import Arguments, BoundReplay
 from tensorframe.runtime.evaluate import evaluate, plan_of
 from tensorframe.runtime.events import Source, tell_run
 from tensorframe.runtime.executor import execute, runner_of
 from tensorframe.runtime.leaves import leaf_handle, stored
+from tensorframe.runtime.replays.bound_replay import Arguments, BoundReplay
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.donation import with_donations
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
 if TYPE_CHECKING:
-    from tensorframe.runtime.graph_replay import GraphReplay
-    from tensorframe.runtime.launch_replay import LaunchReplay
+    from tensorframe.runtime.replays.graph_replay import GraphReplay
+    from tensorframe.runtime.replays.launch_replay import LaunchReplay
 
 
 class Replay:
@@ -136,7 +136,7 @@ class Replay:
         asked = config.get().cuda_graphs or "tensorframe.backends.settings" in sys.modules
         if not asked or self._checked or self._donated:
             return None
-        from tensorframe.runtime.graph_replay import GraphReplay, is_wanted, may_be_captured
+        from tensorframe.runtime.replays.graph_replay import GraphReplay, is_wanted, may_be_captured
 
         device = may_be_captured(self.plan)
         return GraphReplay(device) if device is not None and is_wanted(device) else None
@@ -145,7 +145,7 @@ class Replay:
         """Return what gives a device the same launches again, where that can be and pays."""
         if self._checked or all(capabilities(step.device).host_memory for step in self.plan.steps):
             return None
-        from tensorframe.runtime.launch_replay import LaunchReplay, device_to_record
+        from tensorframe.runtime.replays.launch_replay import LaunchReplay, device_to_record
 
         given = self._arguments()
         device = device_to_record(self.plan, given)

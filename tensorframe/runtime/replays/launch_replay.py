@@ -20,8 +20,8 @@ from tensorframe.forks import new_lock
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.references import referenced
-from tensorframe.runtime.bound_replay import Arguments, Leaves, are_seen_elsewhere
 from tensorframe.runtime.pace import handing_over
+from tensorframe.runtime.replays.bound_replay import Arguments, Leaves, are_seen_elsewhere
 from tensorframe.schedule.plan import Plan, StepKind
 
 # Replays before memory is allocated for good; twice as many whenever arguments do not match what was recorded.
