@@ -21,7 +21,7 @@ from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.streaming import Form, Stream, Tile, TileGraph, is_file, window_of
 from tensorframe.schedule.blocks import Block, extents
 from tensorframe.schedule.capture import Capture, capture
-from tensorframe.schedule.cut import Cut
+from tensorframe.schedule.cut import Cut, Obstacle
 from tensorframe.schedule.moments import chunks_in
 from tensorframe.schedule.peak import growth, memory_of_views
 from tensorframe.schedule.plan import Plan
@@ -59,11 +59,8 @@ def home_of(device: Device) -> Device:
     return CPU if budget is not None and budget is backend_of(CPU).budget(CPU) else device
 
 
-def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken | None:
-    """Return what a pass takes, known from tiles of each form that it has.
-
-    None where kernels of the tiles would sum squared distances in other chunks than those of the whole.
-    """
+def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken | Obstacle:
+    """Return what a pass takes, known from tiles of each form that it has, or what keeps its tiles from the same bits."""
     cut, taken = stream.cut, Taken({CPU: 0}, 0, 0)
     reads: dict[Node, None] = {}
     is_alone = stream.tiles == 1
@@ -73,12 +70,13 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
     for tile in tiles:
         before = stream.tile(number, max(tile.low // stream.rows - 1, 0))
         after = _after(stream, number, tile) or tile
-        if not (_hands_on(cut, before, tile) and _hands_on(cut, tile, after)):
-            return None
+        scan = _left_behind(cut, before, tile) or _left_behind(cut, tile, after)
+        if scan is not None:
+            return Obstacle(scan, "tiles need its running totals in another order than they make them")
         graph, plan, results = planned[tile.low]
         made = [node for node in cut.chunks if node in tile.blocks and node in cut.tiled]
         if chunks_in(plan) != sorted([cut.chunks[node].length for node in made]):
-            return None
+            return Obstacle(next(iter(made), cut.leaf), "kernels of tiles would add in other chunks than those of the whole")
         reads |= dict.fromkeys([node for node in tile.blocks if is_file(node)])
         peak = _of_plan(stream, plan, graph, results)
         peak = larger(peak, _of_samples(stream, tile))
@@ -93,8 +91,8 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
     return taken._replace(bytes_read=sum(node.nbytes for node in reads))
 
 
-def _hands_on(cut: Cut, tile: Tile, after: Tile) -> bool:
-    """Whether scans of a tile have the totals that the next one begins with.
+def _left_behind(cut: Cut, tile: Tile, after: Tile) -> Node | None:
+    """Return a scan of which a tile does not have the total that the next one begins with, if there is one.
 
     Parts of a scan may be joined in another order, or with others between them.
     """
@@ -105,8 +103,8 @@ def _hands_on(cut: Cut, tile: Tile, after: Tile) -> bool:
             start = tile.blocks[node][0][axis][0] if node in tile.blocks else inf
             begin, _ = there[axis]
             if begin < start and (begin or start < inf):  # at 0 there is no total before
-                return False
-    return True
+                return node
+    return None
 
 
 class _PlannedTiles(dict[int, tuple[TileGraph, Plan, "_Results"]]):

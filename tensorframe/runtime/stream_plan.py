@@ -110,8 +110,8 @@ def _cut_somewhere(
         cut.roots = tuple([root for root in roots if cut.concerns(root)])
         beside = [root for root in dict.fromkeys(roots) if not cut.concerns(root)]
         stream = _fitted(cut, room, kept)
-        if stream is None:
-            obstacles.append(Obstacle(leaf, f"not even the smallest tiles along axis {axis} fit"))
+        if isinstance(stream, Obstacle):
+            obstacles.append(stream)
             continue
         if not beside:
             return stream
@@ -156,18 +156,20 @@ def adds_in_order(device: Device) -> bool:
     return known.compiles and known.host_memory
 
 
-def _fitted(cut: Cut, room: Room, kept: Sequence[Node]) -> StreamPlan | None:
-    """Return the stream with the largest tiles that fit."""
+def _fitted(cut: Cut, room: Room, kept: Sequence[Node]) -> StreamPlan | Obstacle:
+    """Return the stream with the largest tiles that fit, or why there is none."""
     place = sum(node.nbytes for node in cut.tiled if not node.inputs) / cut.places
     rows = _multiple(int(ENOUGH / max(place, 1)), cut.grain)
     rows = min(rows, -(-cut.places // cut.grain) * cut.grain)
     while True:
         stream = Stream(cut, rows, find_wholes(cut, rows))
         planned = planned_stream(stream, kept)
-        if planned is not None and _is_within(planned, room):
+        if isinstance(planned, StreamPlan) and _is_within(planned, room):
             return planned
         if rows == cut.grain:
-            return None
+            if isinstance(planned, Obstacle):
+                return planned
+            return Obstacle(cut.leaf, f"not even the smallest tiles along axis {cut.axis} fit")
         rows = _multiple(rows // 2, cut.grain)
 
 
@@ -224,17 +226,17 @@ def _samples(stream: Stream, number: int) -> list[Tile]:
     return [tile for tile in tiles if tile.wanted]
 
 
-def planned_stream(stream: Stream, kept: Sequence[Node]) -> StreamPlan | None:
+def planned_stream(stream: Stream, kept: Sequence[Node]) -> StreamPlan | Obstacle:
     """Return a stream with what it takes: what its tiles do, values that are there as a whole, and results in memory.
 
-    None where kernels of the tiles would sum squared distances in other chunks than those of the whole.
+    What keeps its tiles from having the bits of the whole is returned instead.
     """
     cut = stream.cut
     taken = Taken({}, 0, 0)
     for number in range(cut.count):
         of_pass = taken_by_pass(stream, number, _samples(stream, number))
-        if of_pass is None:
-            return None
+        if isinstance(of_pass, Obstacle):
+            return of_pass
         taken = taken.beside(of_pass)
     early = _growth([node for node in stream.wholes if not cut.passes[node]])
     peak, stays = larger(taken.peak, early), _stays(stream)

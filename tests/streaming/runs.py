@@ -50,7 +50,7 @@ def in_tiles(tensors, tiles=7):
     """The bytes of the results of a stream, and that stream; None where its tiles would add in another order."""
     roots = core_of(tensors)
     stream = stream_of(roots, tiles)
-    if planned_stream(stream, []) is None:
+    if isinstance(planned_stream(stream, []), Obstacle):
         return None, stream
     sinks = {root: Assembled(root) for root in roots}
     stream.run(sinks)

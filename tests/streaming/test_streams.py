@@ -5,7 +5,8 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.stream_plan import planned_stream
+from tensorframe.runtime.stream_plan import Obstacles, plan_stream, planned_stream
+from tensorframe.schedule.cut import Obstacle
 from tests.streaming.runs import core_of, cut_of, in_memory, in_tiles, saved, stream_of, tensors_of
 
 RNG = np.random.default_rng(0)
@@ -148,7 +149,9 @@ def test_rows_with_moments_of_their_own_are_not_cut_too_thin():
     x = tfr.asarray(rows)
     stream = stream_of(core_of([tfr.var(x, axis=1)]), tiles=7)
     assert stream.rows == 1
-    assert planned_stream(stream, []) is None
+    obstacle = planned_stream(stream, [])
+    assert isinstance(obstacle, Obstacle)
+    assert "in other chunks" in obstacle.reason
     wanted = in_memory([tfr.var(tfr.asarray(rows), axis=1)])
     got, _ = in_tiles([tfr.var(x, axis=1)], tiles=2)
     assert got in (wanted, None)
@@ -174,6 +177,11 @@ def test_sums_that_tiles_do_not_pass_in_order_are_not_cut(case):
     assert stream.tiles > 20
     assert got is None
     assert in_tiles(make(), tiles=1)[0] == in_memory(make())
+    refused = plan_stream(core_of(make()), lambda _: TALL.nbytes // 4, ())
+    assert isinstance(refused, Obstacles)
+    told = str(refused)
+    assert told.startswith("cumulative_sum: tiles need its running totals in another order")
+    assert "test_streams.py" in told
 
 
 BLOCKING = {
