@@ -60,7 +60,7 @@ def home_of(device: Device) -> Device:
 
 
 def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken | Obstacle:
-    """Return what a pass takes, known from tiles of each form that it has, or what keeps its tiles from the same bits."""
+    """Return what a pass takes, known from tiles of each form that it has, or why these have bits of their own."""
     cut, taken = stream.cut, Taken({CPU: 0}, 0, 0)
     reads: dict[Node, None] = {}
     is_alone = stream.tiles == 1
@@ -72,11 +72,14 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
         after = _after(stream, number, tile) or tile
         scan = _left_behind(cut, before, tile) or _left_behind(cut, tile, after)
         if scan is not None:
-            return Obstacle(scan, "tiles need its running totals in another order than they make them")
+            return Obstacle(
+                scan, "tiles need its running totals in another order than they make them"
+            )
         graph, plan, results = planned[tile.low]
         made = [node for node in cut.chunks if node in tile.blocks and node in cut.tiled]
         if chunks_in(plan) != sorted([cut.chunks[node].length for node in made]):
-            return Obstacle(next(iter(made), cut.leaf), "kernels of tiles would add in other chunks than those of the whole")
+            reason = "kernels of tiles would add in other chunks than those of the whole"
+            return Obstacle(next(iter(made), cut.leaf), reason)
         reads |= dict.fromkeys([node for node in tile.blocks if is_file(node)])
         peak = _of_plan(stream, plan, graph, results)
         peak = larger(peak, _of_samples(stream, tile))

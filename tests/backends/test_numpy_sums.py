@@ -12,9 +12,10 @@ from tensorframe.backends.numpy import (
     sums,
 )
 from tensorframe.backends.numpy.functions import implementation
+from tensorframe.backends.numpy.scratch import scratch_bytes
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import reduced
-from tensorframe.ops.elementwise import CAST
+from tensorframe.ops.elementwise import ABS, CAST
 from tensorframe.ops.reduction import PROD, SUM
 
 SHAPES = [
@@ -148,6 +149,41 @@ def test_integers_are_converted_by_the_sum_itself(dtype, axes, keepdims, monkeyp
     (found,) = run([x], [None])
     wanted = np.sum(x, axis=axes, keepdims=keepdims)
     np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+def among_others(*, shared):
+    """A conversion of bytes, their magnitudes, and the sum of what is converted; if `shared`, of its double, too."""
+    shape, narrow, wide = (30, 400), np.dtype("int8"), np.dtype("int64")
+    ops = [
+        RegionOp(CAST, (wide,), (0,), shape, wide),
+        RegionOp(ABS, (), (0,), shape, narrow),
+        RegionOp(SUM, ((0, 1), False), (1,), (), wide),
+    ]
+    if shared:
+        ops.append(RegionOp(SUM, ((0,), False), (1,), (400,), wide))
+    outputs = tuple(range(2, len(ops) + 1))
+    return Region(((shape, narrow),), tuple(ops), outputs)
+
+
+def test_integers_are_converted_by_the_sum_itself_whatever_is_made_between(monkeypatch):
+    region, made = among_others(shared=False), []
+    program = sequence.elementwise_program
+    monkeypatch.setattr(
+        sequence, "elementwise_program", lambda part: made.extend(part.ops) or program(part)
+    )
+    run = sequence.sequence_program(region)
+    x = np.random.default_rng(0).integers(-100, 100, (30, 400)).astype(np.int8)
+    magnitudes, total = run([x], [None, None])
+    np.testing.assert_array_equal(magnitudes, np.abs(x), strict=True)
+    assert total == x.sum()
+    assert [op.op for op in made] == [ABS]
+
+
+def test_what_stays_of_a_run_of_maps_counts_once():
+    """It counted as a value that stays, and again as one that lies between the ops of its run."""
+    converted = 30 * 400 * 8
+    assert scratch_bytes(among_others(shared=True)) == converted
+    assert scratch_bytes(among_others(shared=False)) == np.getbufsize() * 8  # NumPy's own
 
 
 def test_converted_integers_that_others_read_are_converted_once():

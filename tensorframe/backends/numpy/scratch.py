@@ -138,10 +138,13 @@ def _of_sequence(region: Region) -> int:
     live: dict[int, int] = {}
     most = 0
     for number, run in enumerate(parts):
-        for value, op in run:
-            if value in region.outputs or last_use.get(value, -1) > number:
-                live[value] = 0 if value in views else prod(op.shape) * op.dtype.itemsize
-        most = max(most, sum(live.values()) + _of_run(region, run))
+        kept = {
+            value: 0 if value in views else prod(op.shape) * op.dtype.itemsize
+            for value, op in run
+            if value in region.outputs or last_use.get(value, -1) > number
+        }
+        live |= kept
+        most = max(most, sum(live.values()) + _of_run(region, run, tuple(kept)))
         for value in [value for value in live if last_use.get(value, number + 1) == number]:
             if value not in region.outputs:
                 del live[value]
@@ -172,12 +175,13 @@ def _views(region: Region) -> set[int]:
     return views
 
 
-def _of_run(region: Region, run: Run) -> int:
+def _of_run(region: Region, run: Run, kept: tuple[int, ...]) -> int:
+    """Return what a run of ops takes beside those of its values that are `kept`."""
     made = [value for value, _ in run]
     takes = dict.fromkeys([source for _, op in run for source in op.inputs if source not in made])
     first = run[0][1]
     if run[-1][1].op.kind is Kind.MAP:
-        return temporaries(region.part(tuple(takes), made, made[-1:]))
+        return temporaries(region.part(tuple(takes), made, kept))
     if len(run) > 1:  # NumPy converts as many elements at a time while it sums them up
         return min(prod(first.shape), np.getbufsize()) * first.dtype.itemsize
     return _of_call(region, first)

@@ -101,13 +101,14 @@ def _with_widened(region: Region, parts: list[Run]) -> list[Run]:
     joined: list[Run] = []
     for part in parts:
         ((_, op), *others) = part
-        if joined and not others:
-            value, before = joined[-1][-1]
-            if op.inputs == (value,) and uses[value] == 1 and is_widened(region, before, op):
-                joined[-1].pop()
-                joined = [*filter(None, joined), [(value, before), *part]]
-                continue
-        joined.append(part)
+        before = joined[-1] if joined and not others else []
+        for place, (value, conversion) in enumerate(before):
+            if op.inputs == (value,) and uses[value] == 1 and is_widened(region, conversion, op):
+                del before[place]
+                joined = [*filter(None, joined), [(value, conversion), *part]]
+                break
+        else:
+            joined.append(part)
     return joined
 
 
