@@ -135,11 +135,28 @@ def _told_by_numpy(dtype: Any) -> DType:
     except (TypeError, ValueError, SyntaxError) as error:
         raise DTypeError(f"{dtype!r} is not a dtype", suggestions=_names_hint()) from error
     if native not in ANY:
-        raise DTypeError(f"tensorframe has no dtype {native}", suggestions=_names_hint())
+        raise DTypeError(f"tensorframe has no dtype {native}", suggestions=_conversions(native))
     return BY_NAME[native.name]
 
 
 _of_class = lru_cache(128)(_told_by_numpy)
+
+
+# What turns arrays of a kind that tensors do not have into numbers.
+_CONVERSIONS: Final = {
+    "O": "array.astype('float64'), if its elements are numbers",
+    "M": "array.astype('int64'), which counts its units since 1970",
+    "m": "array.astype('int64'), which counts its units",
+    "f": "array.astype('float64')",
+    "c": "array.astype('complex128')",
+}
+
+
+def _conversions(native: np.dtype[Any]) -> tuple[str, ...]:
+    if native.names:
+        return (f"array[{native.names[0]!r}], and likewise each field of numbers",)
+    known = _CONVERSIONS.get(native.kind)
+    return _names_hint() if known is None else (known, *_names_hint())
 
 
 def _names_hint() -> tuple[str, ...]:

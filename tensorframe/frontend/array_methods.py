@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from tensorframe import dtypes
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import DTypeError
@@ -191,18 +189,27 @@ def tobytes(self: Tensor, /, order: str = "C") -> bytes:
 
 @method
 def view(self: Tensor, /, dtype: DTypeLike | None = None) -> Tensor:
-    """Return the bits of the elements read as another dtype of the same width. Computes them.
+    """Return the bits of the elements read as another dtype. Computes them.
+
+    Of another width, the last axis has more elements or fewer of as many bytes; DTypeError where these do not divide.
 
     >>> tfr.asarray([1.0]).view("int32").tolist()
     [1065353216]
+    >>> tfr.asarray([258], dtype="int32").view("uint8").tolist()
+    [2, 1, 0, 0]
     """
     if dtype is None:
         return Tensor(self.node)
     target = dtypes.as_dtype(dtype)
-    if target.itemsize != self.dtype.itemsize:
-        message = f"view: {target} is not as wide as {self.dtype}"
-        raise DTypeError(message, suggestions=("x.astype(...) converts the values",))
-    return asarray(np.ascontiguousarray(self._array()).view(target), device=self.device)
+    width, wanted = self.dtype.itemsize, target.itemsize
+    if wanted != width and (not self.shape or self.shape[-1] * width % wanted):
+        raise DTypeError(
+            f"view: rows of a tensor of shape {self.shape} and dtype {self.dtype} are no whole number of {target}",
+            suggestions=("x.astype(...) converts the values",),
+        )
+    # in C order: to a 0-d array `ascontiguousarray` would add an axis
+    elements = self._array().astype(self.dtype, "C", copy=False)
+    return asarray(elements.view(target), device=self.device)
 
 
 # the attributes of a transposed matrix

@@ -203,8 +203,9 @@ def test_arguments_that_do_not_fit(device):
         tfr.segment_sum(x, [0.0, 1.0, 1.0])
     with pytest.raises(DTypeError, match="index_add: takes numbers, got bool"):
         tfr.index_add(x > 0, [0], True)
-    with pytest.raises(DTypeError, match="values of dtype complex64 are not assigned"):
+    with pytest.raises(DTypeError, match="values of dtype complex64 are not assigned") as raised:
         tfr.index_add(x, [0], 1j)
+    assert raised.value.suggestions[0] == "values.real.astype(tfr.float32)"
     with pytest.raises(ShapeError, match="do not broadcast"):
         tfr.index_add(x, [0], [1.0, 2.0, 3.0])
     if holds(device, "complex64"):

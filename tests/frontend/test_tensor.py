@@ -256,8 +256,41 @@ def test_astype_and_view_differ_in_values_and_bits():
     one = tfr.asarray([1.0], dtype="float32")
     assert one.astype("int32").tolist() == [1]
     assert one.view("int32").tolist() == [0x3F800000]
-    with pytest.raises(DTypeError, match="not as wide"):
+    with pytest.raises(DTypeError, match="no whole number of int64"):
         one.view("int64")
+
+
+@pytest.mark.parametrize("shape", [(2, 4), (4, 2, 8), (0, 4), (3, 0)])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "complex64", "float64"])
+def test_views_of_another_width_divide_the_last_axis(shape, dtype):
+    values = np.arange(np.prod(shape), dtype="int32").reshape(shape)
+    views = tfr.asarray(values).view(dtype), tfr.asarray(values.T.copy()).T.view(dtype)
+    for view in views:
+        assert view.dtype == dtype
+        np.testing.assert_array_equal(view.view("int32").numpy(), values)
+        np.testing.assert_array_equal(view.numpy(), values.view(dtype))
+
+
+def test_a_number_has_no_view_of_another_width():
+    assert tfr.asarray(1.0, dtype="float32").view("int32").item() == 0x3F800000
+    with pytest.raises(DTypeError, match="view"):
+        tfr.asarray(1.0, dtype="float32").view("uint8")
+
+
+@pytest.mark.parametrize(
+    ("array", "suggestion"),
+    [
+        (np.array([1, 2], object), "array.astype('float64')"),
+        (np.array(["2020-02-03"], "M8[D]"), "array.astype('int64'), which counts"),
+        (np.array([3], "m8[s]"), "array.astype('int64'), which counts"),
+        (np.zeros(2, [("height", "f4")]), "array['height']"),
+        (np.zeros(2, np.clongdouble), "array.astype('complex128')"),
+    ],
+)
+def test_an_array_of_another_kind_names_its_conversion(array, suggestion):
+    with pytest.raises(DTypeError, match="has no dtype") as raised:
+        tfr.asarray(array)
+    assert raised.value.suggestions[0].startswith(suggestion)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: x.copy()])

@@ -411,9 +411,11 @@ def raise_unless_assignable(dtype: DType, target: DType) -> None:
     """Raise DTypeError if `target` is of a lower kind: bool, integer, floating and complex rise in this order."""
     if _KINDS[FORMAT[dtype].kind] <= _KINDS[FORMAT[target].kind]:
         return
+    # complex numbers are not converted to real ones
+    real = "values.real" if FORMAT[dtype].kind == "complex" else "values"
     raise DTypeError(
         f"values of dtype {dtype} are not assigned to a tensor of dtype {target}: they would lose a part",
-        suggestions=(f"values.astype(tfr.{target})", f"x.astype(tfr.{dtype}) to keep all of them"),
+        suggestions=(f"{real}.astype(tfr.{target})", f"x.astype(tfr.{dtype}) to keep all of them"),
     )
 
 
