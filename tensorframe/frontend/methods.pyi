@@ -300,6 +300,6 @@ class TensorMethods:
     def var(self, axis: Axis = None, dtype: DTypeLike | None = None, out: Output = None, ddof: float = 0.0, keepdims: bool = False, *, where: ArrayLike = True, mean: ArrayLike | None = None, correction: float | None = None) -> Tensor:
         """Variance along `axis`: squared deviations from the mean, summed and divided by n - `ddof`."""
     def view(self, /, dtype: DTypeLike | None = None) -> Tensor:
-        """Return the bits of the elements read as another dtype of the same width. Computes them."""
+        """Return the bits of the elements read as another dtype. Computes them."""
     def visualize(*self, stage: str | None = None, collapse: bool | None = None) -> Picture:
         """Return a picture of what was recorded for `tensors`, or of any `stage` on the way to what runs."""
