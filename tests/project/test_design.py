@@ -2,9 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from tensorframe.kernel import ir
+from tensorframe.kernel.ir import language, statements
 from tensorframe.schedule.pipeline import PASS_NAMES
 from tests.project.words import PAGES
 
@@ -83,3 +86,17 @@ def test_reasons_for_not_fusing_are_those_that_plans_give():
     )
     for message in messages:
         assert re.search(r"[^\n]*".join(map(re.escape, message.split("..."))), text), message
+
+
+def test_kinds_of_the_kernel_language_are_all_named_and_counted():
+    named = language.__doc__ or ""
+    kinds = [kind.__name__ for kind in get_args(statements.Statement)]
+    assert {f"`{name}`" for name in kinds} <= set(re.findall(r"`\w+`", named))
+    expressions = [kind.__name__ for kind in ir.Expr.__subclasses__()]
+    assert (
+        len(re.findall(r"`[A-Z]\w+`", named)) == len(kinds) + len(expressions) + 1
+    )  # and `Kernel`
+    assert (len(expressions), len(kinds)) == (6, 13)
+    assert "Six kinds" in named
+    assert "thirteen" in named
+    assert "Nineteen kinds of" in DESIGN
