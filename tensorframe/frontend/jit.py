@@ -14,6 +14,7 @@ import numpy as np
 
 from tensorframe import config, dtypes
 from tensorframe.backends.registry import chosen_device
+from tensorframe.config import Process, overridden
 from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.frontend.arguments import Call, Signature, host_default
@@ -75,7 +76,7 @@ class Jitted(Generic[P, R]):
         kinds, facts, default, options, device, real, low, recorded = latest
         if (
             len(args) != len(kinds)
-            or config.get() is not options
+            or (overridden() or Process.base) is not options
             or chosen_device() is not device
             or dtypes.default_float() is not real
             or autocast_dtype.get() is not low

@@ -132,7 +132,8 @@ class Record:
             if value.__class__ is np.ndarray and 0 in value.strides:
                 values[place] = contiguous(value)
             del value  # what is donated is referred to by nobody else
-        self._donate(handles)
+        if self._donated:
+            self._donate(handles)
         nodes = self._replay.run(values)
         if foreign:
             _unshare(nodes, foreign)

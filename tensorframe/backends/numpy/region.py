@@ -56,25 +56,33 @@ def elementwise_program(region: Region) -> Program:
     widest = max(op.dtype.itemsize for op in region.ops)
     # a single ufunc has no temporaries that blocks could keep in the cache, and memory is as fast for one thread
     alone = len(calls) == 1 and isinstance(calls[0].function, np.ufunc)
-    pooled = size * dtypes[0].itemsize >= host_pool.SMALLEST
+    if alone:
+        program = _one_call(calls[0], shape, dtypes[0])
+        return interruptible(program, region) if size > _LONG_CALL else program
 
     def run(inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         length = max(config.get().block_bytes // widest, 1)
-        if alone:
-            operands = [inputs[source] for source in calls[0].arguments]
-            out = (
-                buffers[0]
-                if buffers[0] is not None or not pooled
-                else _pooled(operands, shape, dtypes[0])
-            )
-            return (calls[0].function(*operands, out=out),)
         if size <= 2 * length:
             return _run_whole(calls, inputs, region.outputs)
         arranged = arrange(inputs, buffers, shape, dtypes, length)
         _run_blocks(calls, scratch, arranged, region.outputs)
         return arranged.results
 
-    return interruptible(run, region) if alone and size > _LONG_CALL else run
+    return run
+
+
+def _one_call(call: MapCall, shape: Shape, dtype: DType) -> Program:
+    """Return the program of a region of one ufunc."""
+    function, arguments = call.function, call.arguments
+    pooled = math.prod(shape) * dtype.itemsize >= host_pool.SMALLEST
+
+    def run(inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
+        (out,) = buffers
+        if out is None and pooled:
+            out = _pooled([inputs[source] for source in arguments], shape, dtype)
+        return (function(*map(inputs.__getitem__, arguments), out=out),)
+
+    return run
 
 
 def _pooled(operands: Sequence[Array], shape: Shape, dtype: DType) -> Array | None:

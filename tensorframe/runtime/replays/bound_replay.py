@@ -15,7 +15,7 @@ from tensorframe.graph.references import referenced
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.failures import Recorded
 from tensorframe.runtime.observers import Runner
-from tensorframe.runtime.replays.bound_plan import BoundPlan, may_bind
+from tensorframe.runtime.replays.bound_plan import BoundPlan
 from tensorframe.schedule.plan import Plan
 
 # Replays before memory is taken for good; twice as many whenever arguments turn out to be others.
@@ -47,7 +47,7 @@ class BoundReplay:
         self._lock = new_lock()
         # of values that stay, and of replays before they do; 0 where they never will
         self._bound: BoundPlan | None = None
-        self._patience = self._left = _REPLAYS if may_bind(plan, runner) else 0
+        self._patience = self._left = _REPLAYS
         # slot, place and strides of what is copied; slot and place of what is the same array in every call
         self._copied: list[tuple[int, int, tuple[int, ...]]] = []
         self._same: list[tuple[int, int]] = []

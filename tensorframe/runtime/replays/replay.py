@@ -20,8 +20,9 @@ from tensorframe.ops.creation import ARGUMENT, CONSTANT, DATA
 from tensorframe.runtime import events
 from tensorframe.runtime.evaluate import evaluate, plan_of
 from tensorframe.runtime.events import Source, tell_run
-from tensorframe.runtime.executor import execute, runner_of
+from tensorframe.runtime.executor import execute, run_alone, runner_of
 from tensorframe.runtime.leaves import leaf_handle, stored
+from tensorframe.runtime.replays.bound_plan import may_bind
 from tensorframe.runtime.replays.bound_replay import Arguments, BoundReplay
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.donation import with_donations
@@ -38,6 +39,7 @@ class Replay:
 
     __slots__ = (
         "_bound",
+        "_calls",
         "_checked",
         "_donated",
         "_graph",
@@ -78,6 +80,14 @@ class Replay:
         self._bound = self._as_bound()
         self._graph = self._as_graph()
         self._launches = None if self._graph is not None else self._as_launches()
+        # whether a plan of one call is run as that: see `Runner.alone`
+        self._calls = not (
+            self._checked
+            or self._donated
+            or self._runner.waits
+            or self._runner.needs
+            or any((self._bound, self._graph, self._launches))
+        )
         self._outputs = [(root.shape, root.dtype, root.device) for root in request.wanted]
         self._lines = tuple(request.sites(self.plan))
         self._sites = {step.origin: request.site(step.origin) for step in self.plan.steps}
@@ -100,6 +110,9 @@ class Replay:
 
         Those of donated arguments are taken out of it.
         """
+        program = self._runner.alone if self._calls else None
+        if program is not None and not (spans.collectors or events.listeners):
+            return self._as_nodes((run_alone(program, self._leaves(values), self.plan, self),))
         stamps = [perf_counter_ns()] if spans.collectors else None
         if self._bound is not None:
             # who looks on sees every step
@@ -163,7 +176,7 @@ class Replay:
 
     def _as_bound(self) -> BoundReplay | None:
         """Return what runs the plan on memory that stays, where results are not looked at one by one."""
-        if self._checked:
+        if self._checked or not may_bind(self.plan, self._runner):
             return None
         return BoundReplay(self.plan, self._runner, self, self._arguments())
 
