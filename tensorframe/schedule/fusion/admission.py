@@ -93,18 +93,19 @@ def _place_in_loops(
     places: dict[Map, list[Edge]] = {}
     for edge in edges:
         places.setdefault(space.maps[edge], []).append(edge)
-    if len(places) > 1 and (kept or not _may_repeat(node, places)):
-        return "its elements are read at several places of the loops"
     # a value has one map, so at every place but the first it is a copy
     ones = [node]
     if len(places) > 1:
+        if kept or not _may_repeat(node, places):
+            return "its elements are read at several places of the loops"
         ones += [copy(node) for _ in range(len(places) - 1)]
     trial = space.copy()
     trial.maps.update(zip(ones, places, strict=True))
-    for copied in ones:
-        reason = _misplaced(copied, trial, kept=kept)
-        if reason is not None:
-            return reason
+    if kept or trial.reduced or not _is_cheap(node):
+        for copied in ones:
+            reason = _misplaced(copied, trial, kept=kept)
+            if reason is not None:
+                return reason
     blocked = follow_operands(trial, ones)
     if node.op.kind in (Kind.REDUCE, Kind.SCAN):
         reason = (
@@ -134,8 +135,17 @@ def _may_repeat(node: Node, places: dict[Map, list[Edge]]) -> bool:
     return node.op.kind is Kind.MAP and seen <= node.size
 
 
+def _is_cheap(node: Node) -> bool:
+    """Whether loops may meet a node's elements several times."""
+    kind = node.op.kind
+    return kind is not Kind.SCAN and (kind is not Kind.MAP or node.op.cost <= _CHEAP)
+
+
 def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
-    """Return why the loops are not the right ones for `node`: they would meet elements often, or not all."""
+    """Return why the loops are not the right ones for `node`: they would meet elements often, or not all.
+
+    Cheap nodes that are not kept have a place in any loops without reductions.
+    """
     axes = space.axes_of(node)
     if kept and not meets_once(node, space) and not _may_be_met(node, space, axes):
         return "it is needed besides, and the loops do not meet each of its elements once"
@@ -143,7 +153,7 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
         return f"loops over {tuple(space.sizes)} would scan its shape {node.shape} again and again"
     if _read_for_each_row(node, space, axes):
         return f"loops over {tuple(space.sizes)} would read what its shape {node.shape} is made of again and again"
-    if node.op.kind is not Kind.MAP or node.op.cost <= _CHEAP:
+    if _is_cheap(node) or node.op.kind is Kind.SCAN:
         return None
     sizes = tuple(space.sizes)
     if _overlaps(node, space):

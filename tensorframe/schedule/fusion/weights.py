@@ -62,10 +62,13 @@ class _Table:
         if is_leaf(node) or node.op.kind not in _ELEMENTWISE:
             self.total[node] = self.own[node] = 0.0
             return
-        sources, total, is_flat = _once(node.inputs), node.op.cost, True
+        sources, total, is_flat, size = _once(node.inputs), node.op.cost, True, node.size
         for source in sources:
-            total += self.total.get(source, 0.0) / self.uses[source]
-            is_flat = is_flat and self._is_flat(source, node)
+            weight = self.total.get(source)
+            if weight:
+                total += weight / self.uses[source]
+            if is_flat and source.size != 1:
+                is_flat = source.size == size and (source in self.flat or is_leaf(source))
         self.total[node] = self.own[node] = total
         if is_flat:
             self.flat.add(node)
@@ -75,11 +78,6 @@ class _Table:
         ]
         shares = [self.own.get(source, 0.0) / self.uses[source] for source in rest]
         self.own[node] = node.op.cost + sum(shares)
-
-    def _is_flat(self, source: Node, node: Node) -> bool:
-        if source.size == 1:
-            return True
-        return source.size == node.size and (is_leaf(source) or source in self.flat)
 
 
 def _once(inputs: tuple[Node, ...]) -> Iterable[Node]:
@@ -120,7 +118,7 @@ class Weights:
 
 def misfit(node: Node, group: Group, space: Space, capabilities: Capabilities) -> str | None:
     """Return why computing `node` in the loops of a group, at its place in `space`, costs more than apart, or None."""
-    if not space.reduced or not space.axes_of(node) or group.weights.is_little(node):
+    if not space.reduced or group.weights.is_little(node) or not space.axes_of(node):
         return None
     loop = _innermost(node, space)
     inside, row_by_row = loop in space.reduced, capabilities.row_by_row
