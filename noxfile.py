@@ -97,9 +97,10 @@ def stress(session: nox.Session) -> None:
 
 @nox.session
 def bits(session: nox.Session) -> None:
-    """The contract of bits: 200 programs in every way that must not change a bit, random numbers with 100 keys.
+    """The contract of bits: some 240 programs in every way that must not change a bit, random numbers with 100 keys.
 
-    Minutes for each device. Arguments go to tests.bits, for example `-- --devices numpy,llvm`.
+    Minutes for each device. Arguments go to tests.bits: `-- --devices numpy,llvm`, or a part of the programs, `--
+    --devices opencl --programs :60 --progress`, then `60:120` and so on.
     """
     prepare(session, "--editable", ".[dev]")
     python(session, "-m", "tests.bits", *session.posargs)

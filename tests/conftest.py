@@ -14,18 +14,14 @@ from hypothesis import HealthCheck, settings
 import tensorframe as tfr
 import tensorframe.ops.special
 from tests.builds import forget_kernels
+from tests.drivers import compile_quickly
 
 # Kernels are compiled once for all tests, workers and processes that tests start, and kept for the next run; the user's
 # own are left alone.
 KERNELS = Path(tempfile.gettempdir(), f"tensorframe-tests-{getpass.getuser()}")
 os.environ.setdefault("TENSORFRAME_CACHE_DIR", str(KERNELS))
 
-# PoCL takes three to five times as long to compile with its optimisations, for kernels that run once. Set it to nothing
-# to test what users run: PYOPENCL_BUILD_OPTIONS= python -m pytest
-os.environ.setdefault("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
-
-# So does llvmpipe, on which WebGPU runs where there is no GPU. GALLIVM_PERF= has it optimise.
-os.environ.setdefault("GALLIVM_PERF", "nopt")
+compile_quickly()
 
 # What a shell starts in the background ignores interrupts, and tests send some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -12,7 +12,7 @@ import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.cpu import choice
 from tensorframe.errors import TracingError
-from tensorframe.runtime import recognition
+from tensorframe.runtime import calls, recognition
 from tensorframe.runtime.cache import PLANS
 from tests.bits.programs import Leaves, Program
 
@@ -22,6 +22,8 @@ Bits = list[bytes]
 PLANNED = {"small_size": 0, "small_nodes": 0}
 # graphs of every size run op by op, as small ones do
 SMALL = {"small_size": 1 << 40, "small_nodes": 10_000}
+# large ones get a plan, small ones do not, as users have it
+USUAL = {name: getattr(config.Options(), name) for name in SMALL}
 
 
 def evaluated(results: list[tfr.Tensor]) -> Bits:
@@ -82,6 +84,24 @@ def _computed_before(program: Program, leaves: Leaves) -> Bits:
     return evaluated(results)
 
 
+def _often(**options: Any) -> Callable[[Program, Leaves], Bits]:
+    """Return a run in which what each call does on the way has given way to a kernel, or a plan, as after thousands."""
+
+    def run(program: Program, leaves: Leaves) -> Bits:
+        before, calls._OFTEN = calls._OFTEN, 8
+        PLANS.clear()  # they count their calls
+        try:
+            with config.override(**options):
+                for _ in range(10):
+                    results = _computed_before(program, leaves)
+        finally:
+            calls._OFTEN = before
+            PLANS.clear()
+        return results
+
+    return run
+
+
 def _turned(program: Program, leaves: Leaves) -> Bits:
     """The same values, whose memory is laid out the other way round."""
     arrays = {name: (np.array(one.numpy(), order="F"), one.device) for name, one in leaves.items()}
@@ -140,6 +160,8 @@ ANOTHER_WAY: dict[str, Callable[[Program, Leaves], Bits | None]] = {
     "one by one": _one_by_one,
     "op by op": _op_by_op,
     "op by op, recognised": _recognized(**SMALL),
+    "call by call, often": _often(**USUAL),
+    "op by op, call by call, often": _often(**SMALL),
     "another layout": _turned,
     "jit": _jitted,
 }

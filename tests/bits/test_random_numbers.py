@@ -16,6 +16,8 @@ DEVICES = [name for name in ("cpu", "llvm", "opencl", "wgpu", "cuda") if name in
 KEYS = [*random.split(random.key(7), 2), random.key(2**64 - 1)]
 # the path of small graphs; several blocks, chunks and groups
 COUNTS = [67, 40_011]
+# names of the namespace that give no tensor
+OTHERS = {"Generator", "Key", "default_rng", "key", "seed", "split"}
 
 
 @cache
@@ -32,6 +34,10 @@ def drawn(name: str, device: str) -> list[tfr.Tensor]:
 @pytest.mark.parametrize("name", DRAWS)
 def test_devices_draw_the_same_bits(name, device):
     assert [bits(one) for one in drawn(name, device)] == by_numpy(name)
+
+
+def test_every_function_of_the_namespace_is_drawn_from():
+    assert {name.split()[0] for name in DRAWS} == set(random.__all__) - OTHERS
 
 
 def test_which_words_an_odd_position_turns_does_not_depend_on_where_a_slice_begins():
