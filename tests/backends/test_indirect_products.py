@@ -37,7 +37,7 @@ from tensorframe.codegen.llvm.indirect_product import (
     print_products,
     shape_for,
 )
-from tensorframe.codegen.llvm.moves import TRANSPOSE, transposition
+from tensorframe.codegen.llvm.transposition import TRANSPOSE, transposition
 from tensorframe.ops.convolution import Geometry
 
 AVX = {"+avx512f", "+avx2", "+fma"}

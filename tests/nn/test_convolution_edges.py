@@ -13,8 +13,8 @@ from tensorframe.backends.llvm.convolution.script import Script
 from tensorframe.backends.llvm.convolution.ways import InParts, Turned, plan_of
 from tensorframe.backends.llvm.convolution.windows import spans
 from tensorframe.backends.llvm.indirect_product import functions
+from tensorframe.codegen.llvm.box_copy import COPY
 from tensorframe.codegen.llvm.indirect_product import FUNCTIONS, MOST_SLOTS, PRODUCT, SLOTS
-from tensorframe.codegen.llvm.moves import COPY
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
 from tensorframe.ops.convolution import Geometry
 from tests.nn.convolution_cases import expected, numbers

@@ -13,6 +13,7 @@ from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.target import target, target_machine
+from tensorframe.codegen.llvm.box_copy import COPY
 from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS, print_dots
 from tensorframe.codegen.llvm.indirect_product import (
     PRODUCT,
@@ -20,8 +21,8 @@ from tensorframe.codegen.llvm.indirect_product import (
     print_products,
     shape_for,
 )
-from tensorframe.codegen.llvm.moves import COPY, TRANSPOSE
 from tensorframe.codegen.llvm.scripts import RUN
+from tensorframe.codegen.llvm.transposition import TRANSPOSE
 from tensorframe.dtypes import DType
 from tensorframe.quick_tuples import NamedTuple
 

@@ -12,6 +12,7 @@ from tensorframe.codegen.llvm.indirect_product import (
     module,
     shape_for,
 )
+from tensorframe.codegen.llvm.loops import named_slots
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.tiles import rows_of_tiles
 from tensorframe.dtypes import DType
@@ -68,13 +69,26 @@ def print_dots(target: Target, layout: str, dtype: DType) -> str:
 
 
 def _tile(rows: int, columns: int, lanes: int, scalar: str, size: int) -> str:
-    vector, width = f"<{lanes} x {scalar}>", lanes * size
-    cells = [(row, column) for row in range(rows) for column in range(columns)]
+    """Return the function that makes so many rows and columns of a product, whose sums stay in registers."""
     parameters = (
         "ptr %left, ptr %rows, ptr %segments, i64 %count, i64 %length, ptr %right, i64 %column_step, "
         "ptr %result, i64 %pitch"
     )
-    lines = [f"define internal void @dots_{rows}_{columns}({parameters}) noinline {{", "entry:"]
+    lines = [
+        f"define internal void @dots_{rows}_{columns}({parameters}) noinline {{",
+        "entry:",
+        *_addresses(rows, columns),
+        *_whole_and_rest(lanes, size),
+        *_over_segments(rows, columns, lanes, scalar, size),
+        "exit:",
+        *_stored(rows, columns, lanes, scalar, size),
+    ]
+    return "\n".join([*lines, "  ret void", "}"])
+
+
+def _addresses(rows: int, columns: int) -> list[str]:
+    """Return where rows of the left factor and columns of the right one are."""
+    lines: list[str] = []
     for row in range(rows):
         lines += [
             f"  %at{row} = getelementptr i64, ptr %rows, i64 {row}",
@@ -86,9 +100,13 @@ def _tile(rows: int, columns: int, lanes: int, scalar: str, size: int) -> str:
             f"  %by{column} = mul i64 %column_step, {column}",
             f"  %right{column} = getelementptr i8, ptr %right, i64 %by{column}",
         ]
-    # lanes of the last vector that are part of a segment
+    return lines
+
+
+def _whole_and_rest(lanes: int, size: int) -> list[str]:
+    """Return how many whole vectors a segment has, and the lanes of the last one that are part of it."""
     ramp = ", ".join(f"i64 {lane}" for lane in range(lanes))
-    lines += [
+    return [
         f"  %whole = udiv i64 %length, {lanes}",
         f"  %rest = urem i64 %length, {lanes}",
         f"  %some = insertelement <{lanes} x i64> poison, i64 %rest, i64 0",
@@ -96,8 +114,16 @@ def _tile(rows: int, columns: int, lanes: int, scalar: str, size: int) -> str:
         f"  %mask = icmp ult <{lanes} x i64> <{ramp}>, %all",
         "  %has_rest = icmp ne i64 %rest, 0",
         "  %has_whole = icmp ne i64 %whole, 0",
-        f"  %end = mul i64 %whole, {width}",
+        f"  %end = mul i64 %whole, {lanes * size}",
         "  br label %segment",
+    ]
+
+
+def _over_segments(rows: int, columns: int, lanes: int, scalar: str, size: int) -> list[str]:
+    """Return the loop over segments, and in it that over whole vectors, and what is left."""
+    vector = f"<{lanes} x {scalar}>"
+    cells = _cells(rows, columns)
+    return [
         "segment:",
         "  %s = phi i64 [0, %entry], [%s_after, %segment_end]",
         *[
@@ -118,7 +144,7 @@ def _tile(rows: int, columns: int, lanes: int, scalar: str, size: int) -> str:
         "  %left_by = add i64 %along, %i",
         "  %right_by = add i64 %across, %i",
         *_taken_in("v", "sum", "more", rows, columns, lanes, scalar, size, masked=False),
-        f"  %i_after = add i64 %i, {width}",
+        f"  %i_after = add i64 %i, {lanes * size}",
         "  %again = icmp ult i64 %i_after, %end",
         "  br i1 %again, label %vectors, label %whole_done",
         "whole_done:",
@@ -140,10 +166,15 @@ def _tile(rows: int, columns: int, lanes: int, scalar: str, size: int) -> str:
         "  %s_after = add i64 %s, 1",
         "  %more_segments = icmp ult i64 %s_after, %count",
         "  br i1 %more_segments, label %segment, label %exit",
-        "exit:",
     ]
+
+
+def _stored(rows: int, columns: int, lanes: int, scalar: str, size: int) -> list[str]:
+    """Return the lines that add the lanes of each sum up, and store it."""
+    vector = f"<{lanes} x {scalar}>"
+    lines: list[str] = []
     reduce = f"reassoc {scalar} @llvm.vector.reduce.fadd.v{lanes}f{8 * size}"
-    for r, c in cells:
+    for r, c in _cells(rows, columns):
         lines += [
             f"  %total{r}_{c} = call {reduce}({scalar} -0.0, {vector} %done{r}_{c})",
             f"  %down{r}_{c} = mul i64 %pitch, {c}",
@@ -151,7 +182,11 @@ def _tile(rows: int, columns: int, lanes: int, scalar: str, size: int) -> str:
             f"  %cell{r}_{c} = getelementptr {scalar}, ptr %column{r}_{c}, i64 {r}",
             f"  store {scalar} %total{r}_{c}, ptr %cell{r}_{c}, align {size}",
         ]
-    return "\n".join([*lines, "  ret void", "}"])
+    return lines
+
+
+def _cells(rows: int, columns: int) -> list[tuple[int, int]]:
+    return [(row, column) for row in range(rows) for column in range(columns)]
 
 
 def _taken_in(
@@ -197,13 +232,8 @@ def _taken_in(
 def _all_tiles(heights: tuple[tuple[int, ...], ...], scalar: str) -> str:
     """Return the function with the loops over products, columns and rows."""
     lines = [f"define void @{DOTS}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {{", "entry:"]
-    for number, name in enumerate(DOT_SLOTS):
-        kind = "ptr" if number < _POINTERS else "i64"
-        lines += [
-            f"  %slot_{name} = getelementptr i64, ptr %varying, i64 {number}",
-            f"  %{name} = load {kind}, ptr %slot_{name}",
-        ]
     lines += [
+        *named_slots(DOT_SLOTS, pointers=_POINTERS),
         "  br label %product",
         "product:",
         "  %time = phi i64 [0, %entry], [%time_after, %product_end]",

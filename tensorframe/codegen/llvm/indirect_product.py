@@ -8,12 +8,15 @@ Convolution Algorithm", 2019).
 
 from __future__ import annotations
 
+from tensorframe.codegen.llvm.box_copy import COPY, box_copy
 from tensorframe.codegen.llvm.claims import CLAIM
 from tensorframe.codegen.llvm.kernel import SELECTED
-from tensorframe.codegen.llvm.moves import COPY, TRANSPOSE, box_copy, masks, transposition
+from tensorframe.codegen.llvm.loops import named_slots
+from tensorframe.codegen.llvm.masks import masks
 from tensorframe.codegen.llvm.scripts import scripts
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.tiles import rows_of_tiles
+from tensorframe.codegen.llvm.transposition import TRANSPOSE, transposition
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.quick_tuples import NamedTuple
 
@@ -212,13 +215,8 @@ def _product(shape: Shape, size: int) -> str:
         f"define void @{PRODUCT}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {{",
         "entry:",
     ]
-    for number, name in enumerate(SLOTS):
-        kind = "ptr" if number < 5 else "i64"
-        lines += [
-            f"  %slot_{name} = getelementptr i64, ptr %varying, i64 {number}",
-            f"  %{name} = load {kind}, ptr %slot_{name}",
-        ]
     lines += [
+        *named_slots(SLOTS, pointers=5),
         "  br label %repeat",
         "repeat:",
         "  %time = phi i64 [0, %entry], [%time_after, %repeat_end]",

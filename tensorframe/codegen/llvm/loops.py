@@ -23,6 +23,18 @@ def slots_of(b: Builder, names: Sequence[str], pointers: int) -> dict[str, str]:
     return values
 
 
+def named_slots(names: Sequence[str], pointers: int) -> list[str]:
+    """Return the lines that load what a call was given, as `slots_of` does, under the names of the slots."""
+    lines: list[str] = []
+    for number, name in enumerate(names):
+        kind = "ptr" if number < pointers else "i64"
+        lines += [
+            f"  %slot_{name} = getelementptr i64, ptr %varying, i64 {number}",
+            f"  %{name} = load {kind}, ptr %slot_{name}",
+        ]
+    return lines
+
+
 def moved(b: Builder, pointer: str, by: str, times: str | int = 1) -> str:
     """Return an address so many bytes on."""
     if times != 1:

@@ -14,7 +14,7 @@ from tensorframe.codegen.llvm.indirect_product import (
     module,
     shape_for,
 )
-from tensorframe.codegen.llvm.moves import masks, transposition
+from tensorframe.codegen.llvm.masks import masks
 from tensorframe.codegen.llvm.packed import ahead, block, calls, packing
 from tensorframe.codegen.llvm.packed.slots import (
     BLOCK_WORDS,
@@ -26,6 +26,7 @@ from tensorframe.codegen.llvm.packed.tile import Tile
 from tensorframe.codegen.llvm.packed.words import DECLARED, panel_width, words_for
 from tensorframe.codegen.llvm.spelled import spelled
 from tensorframe.codegen.llvm.target import Target
+from tensorframe.codegen.llvm.transposition import transposition
 from tensorframe.dtypes import DType
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tensorframe.codegen.llvm.moves import TRANSPOSE
 from tensorframe.codegen.llvm.packed.slots import loaded
 from tensorframe.codegen.llvm.spelled import spelled
+from tensorframe.codegen.llvm.transposition import TRANSPOSE
 
 # Rows of a factor that are packed at a time.
 _ROWS = 8
