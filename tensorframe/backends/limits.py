@@ -27,7 +27,7 @@ from tensorframe.quick_dataclasses import dataclass
 _SUFFIX = ".limits.json"
 _LARGEST = 1 << 16  # bytes of such a file
 # of what is measured: raised when numbers of before no longer compare with those of now
-_VERSION = 2
+_VERSION = 3
 
 
 @dataclass(frozen=True)

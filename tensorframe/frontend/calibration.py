@@ -29,8 +29,11 @@ __all__ = ["Calibration", "calibrate"]
 # seconds that runs of one size take, those of a run that is long beside launching it, and how many there are at least
 _ENOUGH, _LONG, _FEWEST = 0.3, 2e-3, 3
 
-# elements of a copy: beyond the caches of processors from the first on, beyond those of GPUs at the end
+# Elements of arrays that are copied and read. Of 64 MiB a cache of 32 has a part when they are read again, and two of them,
+# which the cores of a virtual machine may have, all of it: on an AMD Zen 4 these gave 72 to 128 GB/s, from 128 MiB on 62.
 _ELEMENTS = (1 << 24, 1 << 26, 1 << 28)
+# bytes of an array beyond all caches
+_LARGE = 1 << 28
 # the part of the free memory that operands and results may take
 _PART = 0.25
 # rows of a square matrix
@@ -89,8 +92,9 @@ def calibrate(device: str | Device | None = None, *, force: bool = False) -> Cal
 
     Profiles and plans then show how near each kernel comes to the limits of its device. `copy_bandwidth` counts the
     bytes read and written while a large float32 array is copied, `read_bandwidth` those read while its largest element
-    is found. `flops` is the rate of a matmul of large float32 matrices, or of a kernel of multiplications and
-    additions, whichever is higher. The cpu works with all of its threads. Each device takes two or three seconds.
+    is found. Arrays are larger than caches, 256 MiB or more where the device has room, in memory as the system gives it.
+    `flops` is the rate of a matmul of large float32 matrices, or of a kernel of multiplications and additions, whichever
+    is higher. The cpu works with all of its threads. Each device takes two or three seconds.
     Figures of an earlier run, for the same device with the same driver, are read from disk unless `force` is true. In a
     table of all devices, a device that fails has its reason in its row.
 
@@ -139,14 +143,18 @@ def _measured(device: Device) -> Limits:
 
 
 def _bytes(device: Device, function: Callable[[Tensor], Tensor], nbytes: int) -> float:
-    """Return the bytes per second of a function that does little but move so many for each element."""
-    best = 0.0
-    for size in _fitting(device, _ELEMENTS, lambda size: nbytes * size):
+    """Return the bytes per second of a function that does little but move so many for each element.
+
+    Of memory, not of caches: by arrays that are larger, where the device has room for them.
+    """
+    sizes = [*_fitting(device, _ELEMENTS, lambda size: nbytes * size)]
+    rate = 0.0
+    for size in [size for size in sizes if 4 * size >= _LARGE] or sizes[-1:]:
         seconds = _fastest(device, function(_operand(device, (size,))))
-        best = max(best, nbytes * size / seconds)
+        rate = nbytes * size / seconds
         if seconds > _LONG:
             break
-    return best
+    return rate
 
 
 def _product(device: Device) -> float:
@@ -173,9 +181,10 @@ def _arithmetic(device: Device) -> float:
 
 def _fitting(device: Device, sizes: Sequence[int], nbytes: Callable[[int], int]) -> Iterator[int]:
     """Yield the sizes that the device has room for, the first one in any case."""
-    free = info_of(device).free_memory
+    info = info_of(device)
+    free, most = info.free_memory, info.max_buffer
     for index, size in enumerate(sizes):
-        if index and (free is None or nbytes(size) > _PART * free):
+        if index and (free is None or nbytes(size) > min(_PART * free, most or free)):
             return
         yield size
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -230,3 +231,31 @@ def test_a_profile_says_how_near_to_the_limits_a_kernel_is(folder):
     least = (record.bytes_read + record.bytes_written) / MADE_UP.copy_bandwidth
     assert record.share_of_limit == pytest.approx(least / record.mean)
     assert "tfr.calibrate()" not in str(after)
+
+
+def test_bandwidths_are_those_of_arrays_beyond_all_caches(folder, quick, monkeypatch):
+    sizes = []
+
+    def operand(_device, shape):
+        sizes.append(shape)
+        return tfr.ones(10, dtype="float32", device="numpy").compute()
+
+    monkeypatch.setattr(calibration, "_ELEMENTS", (1 << 24, 1 << 26, 1 << 40))
+    monkeypatch.setattr(calibration, "_operand", operand)
+    monkeypatch.setattr(calibration, "_product", lambda _device: 1.0)
+    monkeypatch.setattr(calibration, "_LARGE", 1 << 28)
+    info = registry.info_of(Device("numpy"))
+
+    def with_room(**changes):
+        given = {entry.name: getattr(info, entry.name) for entry in fields(info)}
+        return lambda _device: DeviceInfo(**{**given, **changes})
+
+    monkeypatch.setattr(calibration, "info_of", with_room(free_memory=1 << 33))
+    tfr.calibrate("numpy", force=True)
+    assert sizes == [(1 << 26,), (1 << 26,)]
+    sizes.clear()
+    # a smaller one where memory, or a buffer, has no room for more
+    for room in ({"free_memory": 1 << 27}, {"free_memory": 1 << 33, "max_buffer": 1 << 27}):
+        monkeypatch.setattr(calibration, "info_of", with_room(**room))
+        tfr.calibrate("numpy", force=True)
+    assert sizes == [(1 << 24,)] * 4
