@@ -29,8 +29,9 @@ __all__ = ["Calibration", "calibrate"]
 # seconds that runs of one size take, those of a run that is long beside launching it, and how many there are at least
 _ENOUGH, _LONG, _FEWEST = 0.3, 2e-3, 3
 
-# Elements of arrays that are copied and read. Of 64 MiB a cache of 32 has a part when they are read again, and two of them,
-# which the cores of a virtual machine may have, all of it: on an AMD Zen 4 these gave 72 to 128 GB/s, from 128 MiB on 62.
+# Elements of arrays that are copied and read. Of 64 MiB a cache of 32 has a part when they are read again, and two of
+# them, which the cores of a virtual machine may have, all of it: on an AMD Zen 4 these gave 72 to 128 GB/s, and 62 from
+# 128 MiB on.
 _ELEMENTS = (1 << 24, 1 << 26, 1 << 28)
 # bytes of an array beyond all caches
 _LARGE = 1 << 28
@@ -92,9 +93,9 @@ def calibrate(device: str | Device | None = None, *, force: bool = False) -> Cal
 
     Profiles and plans then show how near each kernel comes to the limits of its device. `copy_bandwidth` counts the
     bytes read and written while a large float32 array is copied, `read_bandwidth` those read while its largest element
-    is found. Arrays are larger than caches, 256 MiB or more where the device has room, in memory as the system gives it.
-    `flops` is the rate of a matmul of large float32 matrices, or of a kernel of multiplications and additions, whichever
-    is higher. The cpu works with all of its threads. Each device takes two or three seconds.
+    is found. Arrays are larger than caches, 256 MiB or more where the device has room, in memory as the system gives
+    it. `flops` is the rate of a matmul of large float32 matrices, or of a kernel of multiplications and additions,
+    whichever is higher. The cpu works with all of its threads. Each device takes two or three seconds.
     Figures of an earlier run, for the same device with the same driver, are read from disk unless `force` is true. In a
     table of all devices, a device that fails has its reason in its row.
 

@@ -3,8 +3,9 @@
     python -m tests.benchmarks.decoding [f32|q8_0|q4_0 ...] [--layers N] [--tokens N] [--threads N]
 
 writes a GGUF file for each kind and lets tensorframe and llama.cpp (its Python wheel) decode from it in one process, by
-turns of some tokens; PyTorch multiplies the same matrices in float32, if it is there. The bandwidth is that of reading
-memory as `tfr.calibrate` measures it. Of each, the median of the faster half of the tokens counts.
+turns of some tokens; PyTorch multiplies the same matrices in float32, if it is there. Reading has a turn as well: of as
+many bytes as the weights have, as `tfr.calibrate` reads memory. Of each, the median of the faster half of the tokens
+counts, and of shares of reading the median of all turns.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ from tests.benchmarks.tables import Table
 HIDDEN, WIDE, HEADS, SHARED, SIZE, WORDS = 2048, 8192, 32, 8, 64, 128256
 CONTEXT, PROMPT = 512, 16
 # Tokens of a turn. A virtual machine's cores move while it runs: on an AMD Zen 4 two that share a cache read 37 GB/s,
-# and two that do not 65, for seconds each.
+# and two that do not 65, for seconds each. So a share of reading is that of what was read in the same turn.
 TURN = 4
+READING = "reading alone"
+# bytes of an array that is read, at most: beyond all caches, and there is room for it beside the weights
+ARRAY = 1 << 30
 # of elements in a block of a kind, and its bytes
 BLOCKS = {"f32": (1, 4), "q8_0": (32, 34), "q4_0": (32, 18)}
 
@@ -152,63 +156,80 @@ def of_pytorch(_path: Path | None, count: int, layers: int, device: str = "cpu")
             yield 0
 
 
-def seconds(tokens: Iterator[int]) -> tuple[float, list[int]]:
-    """Return the median time of the faster half of the tokens, and these."""
-    (found,) = by_turns([tokens])
-    return found
+def of_reading(size: int, count: int) -> Iterator[int]:
+    """Yield as often as so many bytes have been read as `tfr.calibrate` reads them: finding the largest element."""
+    times = -(-size // ARRAY)
+    values = tfr.asarray(np.full(size // times // 4, 0.5, np.float32), copy=False)
+    for _ in range(count):
+        for _ in range(times):
+            float(values.max())
+        yield 0
 
 
-def by_turns(several: Sequence[Iterator[int]]) -> list[tuple[float, list[int]]]:
-    """Return for each the median time of the faster half of its tokens, and these, but for the first token's time."""
-    given = [[next(tokens)] for tokens in several]
-    times: list[list[float]] = [[] for _ in several]
-    left = set(range(len(several)))
-    while left:
-        for number in sorted(left):
-            for _ in range(TURN):
+class Turns(NamedTuple):
+    """The seconds of each token, turn by turn, and the tokens."""
+
+    seconds: list[list[float]]
+    tokens: list[int]
+
+    @property
+    def typical(self) -> float:
+        """The median of the faster half."""
+        every = np.sort(np.concatenate(self.seconds))
+        return float(np.median(every[: max(len(every) // 2, 1)]))
+
+    def share(self, reading: Turns) -> float:
+        """Return the part of reading's speed: the median of turns, by the fastest token of each."""
+        pairs = zip(self.seconds, reading.seconds, strict=True)
+        return float(np.median([min(read) / min(mine) for mine, read in pairs]))
+
+
+def turns_of(several: Sequence[Iterator[int]], count: int) -> list[Turns]:
+    """Return the times and tokens of each, which gives so many; the first one is not timed."""
+    turns = [Turns([], [next(tokens)]) for tokens in several]
+    for first in range(1, count, TURN):
+        for tokens, (seconds, given) in zip(several, turns, strict=True):
+            times = []
+            for _ in range(min(TURN, count - first)):
                 began = time.perf_counter()
-                token = next(several[number], None)
-                if token is None:
-                    left.discard(number)
-                    break
-                times[number].append(time.perf_counter() - began)
-                given[number].append(token)
-    faster = [np.sort(each)[: max(len(each) // 2, 1)] for each in times]
-    return [(float(np.median(each)), ids) for each, ids in zip(faster, given, strict=True)]
+                given.append(next(tokens))
+                times.append(time.perf_counter() - began)
+            seconds.append(times)
+    return turns
 
 
 class Decoded(NamedTuple):
-    """What a library took for a token, the percentage of reading that this is, and the tokens that it gave."""
+    """What a library took for a token, the part of reading's speed that this is, and the tokens that it gave."""
 
     kind: str
     name: str
     seconds: float
     share: float
+    size: int
     tokens: list[int]
+
+    @property
+    def rate(self) -> str:
+        """The bytes of weights in a second."""
+        return f"{self.size / self.seconds / 1e9:.1f} GB/s"
 
     def __str__(self) -> str:
         """A line for the terminal."""
         return (
             f"{self.kind:5} {self.name:24} {1 / self.seconds:6.2f} tokens/s, {1e3 * self.seconds:6.1f} ms, "
-            f"{self.share:.0%} of reading; begins {self.tokens[:4]}"
+            f"{self.rate}, {self.share:.0%} of reading; begins {self.tokens[:4]}"
         )
 
 
-def reading() -> float:
-    """Return the bytes that `tfr.calibrate` reads in a second."""
-    (found,) = tfr.calibrate("cpu", force=True)
-    assert found.limits is not None
-    return found.limits.read_bandwidth
-
-
-def decoded(kinds: Sequence[str], layers: int, tokens: int, read: float) -> Iterator[Decoded]:
+def decoded(kinds: Sequence[str], layers: int, tokens: int) -> Iterator[Decoded]:
     """Yield what each library takes, from the same file of each kind."""
     for kind in kinds:
         count, nbytes = BLOCKS[kind]
         # the embedding is the last product's matrix too
         size = sum(rows * columns for _, rows, columns in matrices(layers)) // count * nbytes
         runs: dict[str, Callable[[Path], Iterator[int]]] = {
-            "tensorframe": partial(of_tensorframe, count=tokens)
+            READING: lambda _path, size=size: of_reading(size, tokens),
+            "tensorframe": partial(of_tensorframe, count=tokens),
         }
         if find_spec("llama_cpp"):
             runs["llama.cpp"] = partial(of_llama_cpp, count=tokens)
@@ -217,17 +238,21 @@ def decoded(kinds: Sequence[str], layers: int, tokens: int, read: float) -> Iter
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.gguf"
             write(path, kind, layers)
-            measured = by_turns([run(path) for run in runs.values()])
-            for name, (each, given) in zip(runs, measured, strict=True):
-                yield Decoded(kind, name, each, size / each / read, given)
+            measured = turns_of([run(path) for run in runs.values()], tokens)
+            for name, turns in zip(runs, measured, strict=True):
+                share = turns.share(measured[0])
+                yield Decoded(kind, name, turns.typical, share, size, turns.tokens)
 
 
 def table(measured: Sequence[Decoded]) -> Table:
     """Return milliseconds a token as a table."""
     rows = [
-        [one.kind, one.name, f"{1e3 * one.seconds:.1f} ms", f"{one.share:.0%}"] for one in measured
+        [one.kind, one.name, f"{1e3 * one.seconds:.1f} ms", one.rate, f"{one.share:.0%}"]
+        for one in measured
     ]
-    return Table("", ["weights", "", "a token", "of reading"], rows, range(2, 4))
+    return Table(
+        "", ["weights", "", "a token", "weights a second", "of reading"], rows, range(2, 5)
+    )
 
 
 def main() -> None:
@@ -239,9 +264,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     tfr.config.configure(threads=options.threads)
-    read = reading()
-    sys.stdout.write(f"reading: {read / 1e9:.1f} GB/s\n")
-    for one in decoded(options.kinds, options.layers, options.tokens, read):
+    for one in decoded(options.kinds, options.layers, options.tokens):
         sys.stdout.write(f"{one}\n")
         sys.stdout.flush()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.benchmarks.decoding import BLOCKS, decoded, reading, table
+from tests.benchmarks.decoding import BLOCKS, decoded, table
 from tests.benchmarks.effort import Effort
 from tests.benchmarks.header import Header
 from tests.benchmarks.line import Line
@@ -40,7 +40,8 @@ TEXT = """\
 {values}
 
 **W23** Decoding by a model in the shape of Llama-3.2-1B with random weights, {layers} layers: the time of a token, and
-how much of the {read:.1f} GB/s that `tfr.calibrate` reads ([Language models](language_models.md))
+which part of reading's speed that is, where the same bytes are read by turns with the tokens, as `tfr.calibrate` reads
+([Language models](language_models.md))
 
 {decoding}
 """
@@ -51,20 +52,18 @@ def main() -> None:
     peers = present(PEERS, NAMES)
     header, others = Header.now(PEERS, peers, EFFORT), Others()
     lines = all_measured((TRAINING, CONVOLUTIONS, ATTENTION, SMALL_WEIGHTS), peers, EFFORT)
-    read = reading()
-    tokens = list(decoded(list(BLOCKS), LAYERS, TOKENS, read))
-    text = section(header.after(others), lines, table(tokens), read)
+    tokens = list(decoded(list(BLOCKS), LAYERS, TOKENS))
+    text = section(header.after(others), lines, table(tokens))
     SECTION.write_text(text, encoding="utf-8")
 
 
-def section(header: Header, lines: Sequence[Line], decoding: Table, read: float) -> str:
+def section(header: Header, lines: Sequence[Line], decoding: Table) -> str:
     """Return the section: the machine, verdicts and values of each line, and the times of tokens."""
     return TEXT.format(
         facts="\n".join(f"- {fact}" for fact in header.lines()),
         verdicts=verdicts(lines),
         values=contestants(lines, header.contestants),
         layers=LAYERS,
-        read=read / 1e9,
         decoding=decoding,
     )
 

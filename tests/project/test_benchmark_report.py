@@ -197,11 +197,19 @@ def test_changes_leave_out_noise_and_lines_that_are_new(old):
 
 
 def test_networks_and_language_models_have_a_section():
-    tokens = [decoding.Decoded("f32", "tensorframe", 0.25, 0.5, [1, 2, 3, 4])]
-    text = learned.section(header(), [line(at_most(1.5))], decoding.table(tokens), 20e9)
-    assert "| f32     | tensorframe | 250.0 ms |        50% |" in text
-    assert "20.0 GB/s" in text
+    tokens = [decoding.Decoded("f32", "tensorframe", 0.25, 0.5, 5 * 10**9, [1, 2, 3, 4])]
+    text = learned.section(header(), [line(at_most(1.5))], decoding.table(tokens))
+    assert "| f32     | tensorframe | 250.0 ms |        20.0 GB/s |        50% |" in text
     assert "at most 1.50 s: missed" in text
+
+
+def test_shares_of_reading_are_those_of_turns():
+    reading, ours = (
+        decoding.Turns(seconds, []) for seconds in ([[2.0, 9.0], [1.0]], [[8.0, 4.0], [2.5]])
+    )
+    assert reading.typical == 1.0
+    assert ours.typical == 2.5
+    assert ours.share(reading) == pytest.approx(0.45)
 
 
 def test_functions_that_take_longer_than_asked_are_named():

@@ -66,7 +66,8 @@ class Decoding:
         model = self.model(clock.device)
         # the last product's matrix is the embedding's, and counts once
         weights = sum({id(one): one.nbytes for one in model.state_dict().values()}.values())
-        ours, _ = decoding.seconds(model.generate([1, 2, 3, 4], max_tokens=self.tokens))
+        tokens = model.generate([1, 2, 3, 4], max_tokens=self.tokens)
+        ours = decoding.turns_of([tokens], self.tokens)[0].typical
         torch = self._by_torch(ours) if clock.device.backend in ("cuda", "rocm") else ""
         return [self.name, time_of(ours), share_of(weights, ours, clock.bandwidth), "", torch]
 
@@ -93,7 +94,7 @@ class Decoding:
             return ""
         try:
             tokens = decoding.of_pytorch(None, self.tokens, self.layers, "cuda")
-            other, _ = decoding.seconds(tokens)
+            other = decoding.turns_of([tokens], self.tokens)[0].typical
         except Exception as error:  # a peer's failure is a line of the table
             return type(error).__name__
         return f"products alone {time_of(other)}, {other / ours:.2f}x ours"
