@@ -58,6 +58,9 @@ def test_words_are_multiplied_by_the_instruction_that_is_there(name: str, bits: 
     code = generator.emit_assembly(llvm.parse_assembly(text))
     product = code[: code.index("quantized_rows:")]
     assert re.search(rf"\s{instructions[bits == 4]}\s", product)
+    # a line of each of three rows, and one where rows are left: for each vector, and for four where there are registers
+    loops = (1 + ("+avx512f" in features)) if triple == X86 else 0
+    assert product.count("prefetcht1") == 4 * loops
     assert "pmulld" not in product  # no byte becomes an integer of 32 bits
 
 

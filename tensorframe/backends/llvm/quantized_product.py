@@ -18,12 +18,14 @@ from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
 from tensorframe.backends.numpy.quantized_product import Matrix
 from tensorframe.codegen.llvm.quantized_products import (
-    PREPARE,
-    PREPARE_SLOTS,
     QUANTIZED,
     SLOTS,
     STREAMS,
     print_quantized,
+)
+from tensorframe.codegen.llvm.quantized_rows import (
+    PREPARE,
+    PREPARE_SLOTS,
     reads_begins,
     words_at_once,
 )

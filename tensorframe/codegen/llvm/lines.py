@@ -24,9 +24,14 @@ def fetch(b: Builder, start: str, size: str) -> None:
         _fetch_line(b, b.value(f"getelementptr i8, ptr {start}, i64 {position}"))
 
 
-def _fetch_line(b: Builder, place: str) -> None:
+def fetch_beyond(b: Builder, place: str) -> None:
+    """Ask for the line of an address, for the second level of cache: the nearest one is full of what it meets."""
+    _fetch_line(b, place, locality=2)
+
+
+def _fetch_line(b: Builder, place: str, *, locality: int = 3) -> None:
     b.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-    b.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+    b.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 {locality}, i32 1)")
 
 
 def stream(b: Builder, to: str, source: str, size: str) -> None:
