@@ -156,7 +156,7 @@ def of_pytorch(_path: Path | None, count: int, layers: int, device: str = "cpu")
             yield 0
 
 
-def of_reading(size: int, count: int) -> Iterator[int]:
+def of_reading(_path: Path, size: int, count: int) -> Iterator[int]:
     """Yield as often as so many bytes have been read as `tfr.calibrate` reads them: finding the largest element."""
     times = -(-size // ARRAY)
     values = tfr.asarray(np.full(size // times // 4, 0.5, np.float32), copy=False)
@@ -228,7 +228,7 @@ def decoded(kinds: Sequence[str], layers: int, tokens: int) -> Iterator[Decoded]
         # the embedding is the last product's matrix too
         size = sum(rows * columns for _, rows, columns in matrices(layers)) // count * nbytes
         runs: dict[str, Callable[[Path], Iterator[int]]] = {
-            READING: lambda _path, size=size: of_reading(size, tokens),
+            READING: partial(of_reading, size=size, count=tokens),
             "tensorframe": partial(of_tensorframe, count=tokens),
         }
         if find_spec("llama_cpp"):
