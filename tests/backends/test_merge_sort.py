@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tensorframe import config
-from tensorframe.backends.numpy import merge_sort
-from tensorframe.backends.numpy.merge_sort import merging_bytes, sort_lines
+from tensorframe.backends.numpy import merge_sort, sorting
+from tensorframe.backends.numpy.merge_sort import scratch_bytes, sort_lines
 
 Array = np.ndarray[Any, Any]
 LENGTH = 3 * merge_sort._WORTH + 17
@@ -70,7 +70,22 @@ def test_long_lines_are_sorted_in_parts_and_short_ones_side_by_side(
     assert not shared
 
 
-def test_what_merging_takes_is_known() -> None:
-    unit = merge_sort._WORTH
-    assert merging_bytes(4 * unit, 4 * unit, 8) == 16 * unit
-    assert merging_bytes(100, 100 * unit, 8) == 0 == merging_bytes(4 * unit, 4 * unit, 2)
+def test_what_it_takes_is_known() -> None:
+    unit, wide, half, small = merge_sort._WORTH, *map(np.dtype, ("f8", "f2", "i2"))
+    assert scratch_bytes(4 * unit, 4 * unit, wide) == 16 * unit
+    assert scratch_bytes(100, 100 * unit, wide) == 0 == scratch_bytes(4 * unit, 4 * unit, small)
+    assert scratch_bytes(100, 100, half) == 200
+
+
+def test_infinities_of_half_precision_are_in_order() -> None:
+    """NumPy's sort leaves some of such numbers out of order."""
+    with np.errstate(over="ignore"):
+        numbers = (draw.normal(size=(40, 2500)) * 1e6).astype(np.float16)
+    numbers[:, 7] = -np.array(np.nan, np.float16)
+    expected = np.sort(numbers.astype(np.float32), axis=-1)
+    for axis in (0, 1):
+        given = numbers if axis else np.ascontiguousarray(numbers.T)
+        actual = sorting.sort(given, axis, descending=False)
+        np.testing.assert_array_equal(actual if axis else actual.T, expected)
+    kth = tuple(range(0, 2500, 5))
+    np.testing.assert_array_equal(sorting.partition(numbers, kth, 1)[:, ::5], expected[:, ::5])

@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tensorframe.backends.numpy.threads import share_out
+from tensorframe.dtypes import DType, float16
 
 Array = Any
 
+# elements per place asked for up to which a line is sorted in less time than its places are selected
+SHORT = 10
 # elements of a job that is worth another thread
 _WORTH = 1 << 16
 # parts of one line
@@ -24,7 +29,10 @@ _WIDE = 4
 
 def sort_lines(lines: Array) -> None:
     """Sort values along the last axis, in place; NaN is last. They should lie in one piece."""
-    if lines.dtype.itemsize < _WIDE or lines.size < 2 * _WORTH or not lines.flags.c_contiguous:
+    if lines.dtype == float16:
+        _sort_as_integers(lines)
+        return
+    if not is_shared_out(lines.size, lines.dtype) or not lines.flags.c_contiguous:
         lines.sort(axis=-1)
         return
     length = lines.shape[-1]
@@ -47,10 +55,33 @@ def sort_lines(lines: Array) -> None:
         share_out(jobs, _merge_all)
 
 
-def merging_bytes(length: int, elements: int, itemsize: int) -> int:
-    """Return how many bytes the merges of lines take beside them: the shorter one of two parts is copied."""
-    is_merged = itemsize >= _WIDE and elements >= 2 * _WORTH and _parts(length) > 1
-    return elements * itemsize // 2 if is_merged else 0
+def is_shared_out(elements: int, dtype: DType) -> bool:
+    """Whether several threads sort so many elements."""
+    return dtype.itemsize >= _WIDE and elements >= 2 * _WORTH
+
+
+def scratch_bytes(length: int, elements: int, dtype: DType) -> int:
+    """Return how many bytes sorting lines takes beside them: the shorter one of two parts is copied to merge them."""
+    if dtype == float16:
+        return elements * dtype.itemsize
+    is_merged = is_shared_out(elements, dtype) and _parts(length) > 1
+    return elements * dtype.itemsize // 2 if is_merged else 0
+
+
+def _sort_as_integers(lines: Array) -> None:
+    """Sort numbers of 16 bits by these bits: NumPy 2.4 leaves some out of order where many are infinite (AVX-512)."""
+    lines[np.isnan(lines)] = np.nan  # the positive one, whose bits are above those of infinity
+    bits = lines.view(np.int16)
+    _turn_negative(bits)
+    bits.sort(axis=-1)
+    _turn_negative(bits)
+
+
+def _turn_negative(bits: Array) -> None:
+    """Exchange the bits of negative numbers, which fall as these rise, with integers that rise, or these with bits."""
+    signs = bits >> 15
+    signs &= np.iinfo(np.int16).max
+    bits ^= signs
 
 
 def _parts(length: int) -> int:

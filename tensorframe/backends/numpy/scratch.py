@@ -20,7 +20,8 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import blocks, row_blocks
 from tensorframe.backends.numpy.lapack_scratch import ROUTINES
 from tensorframe.backends.numpy.lapack_scratch import scratch_of as scratch_of_routine
-from tensorframe.backends.numpy.merge_sort import merging_bytes
+from tensorframe.backends.numpy.merge_sort import SHORT, is_shared_out
+from tensorframe.backends.numpy.merge_sort import scratch_bytes as sorting_bytes
 from tensorframe.backends.numpy.product import IN_BLAS, extents
 from tensorframe.backends.numpy.quantized_product import scratch_of
 from tensorframe.backends.numpy.scans import PIECE, scratch_of_scan
@@ -36,7 +37,7 @@ from tensorframe.backends.numpy.tiles import (
     packed_bytes,
     scratch_of_product,
 )
-from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, real_of, wide_of
+from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, float16, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
@@ -303,12 +304,9 @@ def _compared(kind: DType) -> DType:
 
 def _of_sort(call: Call) -> int:
     axis, descending = call.attrs
-    shape, _ = call.operands[0]
     keys = max(call.widened, call.first)
     values = (call.widened and call.widened + keys) + (keys if descending else 0)
-    if axis % len(shape) != len(shape) - 1:
-        return values
-    return values + merging_bytes(shape[-1], call.elements, _compared(call.kind).itemsize)
+    return values + _of_lines(call, axis)
 
 
 def _of_argsort(call: Call) -> int:
@@ -324,9 +322,33 @@ def _of_argsort(call: Call) -> int:
     return keys + (25 if size == 8 else 8) * call.elements
 
 
+def _of_lines(call: Call, axis: int) -> int:
+    """Lines along another axis than the last one are copied there and back."""
+    (shape, _), *_ = call.operands
+    dtype, elements = _compared(call.kind), call.elements
+    is_last = axis % len(shape) == len(shape) - 1
+    if not is_last and dtype != float16 and not is_shared_out(elements, dtype):
+        return 0
+    copied = 0 if is_last else elements * dtype.itemsize
+    return max(copied, sorting_bytes(shape[axis], elements, dtype))
+
+
+def _of_partition(call: Call) -> int:
+    """Short lines are sorted."""
+    kth, axis = call.attrs
+    return 2 * call.widened + _of_short_lines(call, axis, len(kth))
+
+
 def _of_select(call: Call) -> int:
     """Lines are copied."""
-    return max(call.widened, call.first) + call.widened
+    places, _ = call.operands[1]
+    sorted_ = _of_short_lines(call, -1, places[-1])
+    return max(call.widened, call.first) + call.widened + sorted_
+
+
+def _of_short_lines(call: Call, axis: int, places: int) -> int:
+    length, dtype = call.operands[0][0][axis], _compared(call.kind)
+    return sorting_bytes(length, call.elements, dtype) if length < SHORT * places else 0
 
 
 def _of_topk(call: Call) -> int:
@@ -436,7 +458,7 @@ ROWS: dict[str, Callable[[Call], int]] = {
     "row_numbers": lambda call: call.result,
     "sort": _of_sort,
     "argsort": _of_argsort,
-    "partition": lambda call: 2 * call.widened,
+    "partition": _of_partition,
     "select": _of_select,
     "argpartition": lambda call: call.widened,
     "topk": _of_topk,

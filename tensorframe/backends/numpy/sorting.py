@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.backends.numpy.merge_sort import sort_lines
+from tensorframe.backends.numpy.merge_sort import SHORT, is_shared_out, sort_lines
 from tensorframe.backends.numpy.scans import PIECE
-from tensorframe.dtypes import ADDED, wide_of
+from tensorframe.dtypes import ADDED, float16, wide_of
 from tensorframe.errors import IndexingError, OutOfRangeError
 
 Array = Any
@@ -18,8 +18,6 @@ Array = Any
 _LONG = 512
 # one element of so many may have to be sorted again
 _FEW = 16
-# elements per place asked for up to which a line is sorted in less time than its places are selected
-_SHORT = 10
 # elements from which it takes less time to find maxima and exchange them than to select them
 _FOR_MAXIMUM = 2048
 
@@ -44,11 +42,13 @@ def sort(x: Array, axis: int, descending: bool) -> Array:
 
 
 def _sorted(keys: Array, axis: int) -> Array:
-    if axis % keys.ndim != keys.ndim - 1:
+    is_last = axis % keys.ndim == keys.ndim - 1
+    if not is_last and keys.dtype != float16 and not is_shared_out(keys.size, keys.dtype):
         return np.sort(keys, axis=axis)
-    values = keys.copy()
+    values = keys.copy() if is_last else keys.swapaxes(axis, -1).copy()
     sort_lines(values)
-    return values
+    # memory of its own, and no view of it, which what comes next may write to
+    return values if is_last else np.ascontiguousarray(values.swapaxes(axis, -1))
 
 
 @spells("argsort")
@@ -167,8 +167,8 @@ def partition(x: Array, kth: tuple[int, ...], axis: int) -> Array:
     """Order values only as far as `kth` asks."""
     lines = _comparable(x).swapaxes(axis, -1).copy()  # its own method: a tenth of `moveaxis`
     places = sorted({place % lines.shape[-1] for place in kth})
-    if lines.shape[-1] < _SHORT * len(places):
-        lines.sort(axis=-1)
+    if lines.shape[-1] < SHORT * len(places):
+        sort_lines(lines)
     else:
         _select(lines, places)
     return lines.swapaxes(axis, -1).astype(x.dtype, copy=False)
@@ -218,8 +218,8 @@ def select(x: Array, places: Array) -> Array:
         )
     lines = _comparable(x).reshape(-1, size).copy()
     wanted = places.reshape(-1, count)
-    if size < _SHORT * count:
-        lines.sort(axis=-1)
+    if size < SHORT * count:
+        sort_lines(lines)
     elif (wanted == wanted[:1]).all():
         _select(lines, sorted(set(wanted[:1].flat)))
     else:
