@@ -302,3 +302,17 @@ def test_long_lines_are_ordered_stably_in_every_dtype(dtype, descending):
         found = tfr.argsort(x, axis=axis, descending=descending)
         assert found.dtype == tfr.int64
         np.testing.assert_array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_mean_of_the_middle_two_is_rounded_as_numpys(dtype: str) -> None:
+    """Interpolation from the nearer end, as quantiles take it, is another rounding away."""
+    numbers = (np.random.default_rng(0).normal(size=(500, 8)) * 100).astype(dtype)
+    partly = np.where(np.arange(8) < 2, np.nan, numbers).astype(dtype)
+    for function in ("median", "nanmedian"):
+        actual = getattr(tfr, function)(tfr.asarray(partly), axis=1).numpy()
+        np.testing.assert_array_equal(actual, getattr(np, function)(partly, axis=1))
+    actual = tfr.median(tfr.asarray(numbers), axis=1).numpy()
+    np.testing.assert_array_equal(actual, np.median(numbers, axis=1))
+    if dtype == "float16":
+        assert tfr.median(tfr.asarray(np.full(4, 60000, dtype))).item() == 60000

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.registry import capabilities
-from tensorframe.dtypes import COMPLEX, FLOAT, float64, float_of, int64
+from tensorframe.dtypes import COMPLEX, FLOAT, NARROW, float32, float64, float_of, int64
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
@@ -55,6 +55,8 @@ __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", 
 Array = np.ndarray[Any, Any]
 # what picks quantiles from lines
 Pick = Callable[[Tensor, Shares, Method], Tensor]
+# what makes one of the two elements on its sides, and the share of the upper one
+Join = Callable[[Tensor, Tensor, Shares], Tensor]
 
 
 @remembered
@@ -318,7 +320,50 @@ def _lines(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reshaped(permuted(x, [*kept, *axes]), (*shape, count))
 
 
-def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
+def _between(low: Tensor, high: Tensor, weight: Shares) -> Tensor:
+    """Interpolate from the nearer end, so that the result never leaves the interval.
+
+    Where the distance is infinite, each end is weighed by itself: what lies between a number and an infinity, or
+    between two equal ones, is that infinity.
+    """
+    if isinstance(weight, np.ndarray):
+        if not weight.any():
+            return low
+        weight = weight.astype(low.dtype)
+        if weight.shape == (1,):
+            return _between_by_one(low, high, weight)
+        weight = Tensor(data_node(weight, low.device))
+    weight = converted(weight, low.dtype)
+    rest = 1 - weight
+    rise = high - low
+    near = apply(WHERE, weight < 0.5, low + rise * weight, high - rise * rest)
+    result = apply(WHERE, apply(ISFINITE, rise), near, low * rest + high * weight)
+    return apply(WHERE, apply(EQUAL, weight, 0), low, result)
+
+
+def _between_by_one(low: Tensor, high: Tensor, weight: Array) -> Tensor:
+    """Return what `_between` does where there is one weight, which says now which end is the nearer one."""
+    upper, lower = float(weight[0]), float((1 - weight)[0])
+    if not upper:
+        return low
+    rise = high - low
+    near = low + rise * upper if upper < 0.5 else high - rise * lower
+    return apply(WHERE, apply(ISFINITE, rise), near, low * lower + high * upper)
+
+
+def _middle(low: Tensor, high: Tensor, weight: Shares) -> Tensor:
+    """Return the mean of two neighbours, rounded as NumPy's is, or the one that is in the middle."""
+    if isinstance(weight, np.ndarray) and not weight.any():
+        return low
+    narrow = low.dtype in NARROW  # whose sum may be infinite
+    first, second = (converted(end, float32) if narrow else end for end in (low, high))
+    mean = converted(_halfway(first, second), low.dtype)
+    if isinstance(weight, np.ndarray):
+        return mean
+    return apply(WHERE, apply(EQUAL, weight, 0), low, mean)
+
+
+def _whole(lines: Tensor, shares: Shares, method: Method, join: Join = _between) -> Tensor:
     """Return quantiles of lines, NaN for those with NaN."""
     below, above, weight = method(shares, lines.shape[-1] - 1)
     selects = _selects(lines, 2 * shares.size)
@@ -330,14 +375,14 @@ def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
         low, high = (_at(ordered, _places(bound)) for bound in (below, above))
         last = part_of(ordered, ordered.ndim - 1, lines.shape[-1] - 1, 1)  # NaN is the largest
     low, high = floating(low, high)
-    between = _between(low, high, weight)
+    between = join(low, high, weight)
     return apply(WHERE, apply(ISNAN, last), last, between) if lines.dtype in FLOAT else between
 
 
 def _whole_of_any(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     """Return quantiles of lines of real numbers, or means of the middle ones of complex ones, which are sorted."""
     if lines.dtype not in COMPLEX:
-        return _whole(lines, shares, method)
+        return _whole(lines, shares, method, _middle)
     ordered = sort(lines)
     size = lines.shape[-1]
     low, high = (
@@ -350,7 +395,7 @@ def _whole_of_any(lines: Tensor, shares: Shares, method: Method) -> Tensor:
 def _without_nan_of_any(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     """Return quantiles of the real numbers that are not NaN, or the mean of the middle ones of complex ones."""
     if lines.dtype not in COMPLEX:
-        return _without_nan(lines, shares, method)
+        return _without_nan(lines, shares, method, _middle)
     axis = lines.ndim - 1
     count, last = _present(lines)
     below, above = (apply(FLOOR_DIVIDE, number, 2) for number in (last, count))
@@ -388,15 +433,15 @@ def _places(positions: Any) -> Any:
     return positions.astype(int64)
 
 
-def _without_nan(lines: Tensor, shares: Shares, method: Method) -> Tensor:
+def _without_nan(lines: Tensor, shares: Shares, method: Method, join: Join = _between) -> Tensor:
     """Return quantiles of the elements that are not NaN, which counts as larger than these."""
     if lines.dtype not in FLOAT:
-        return _whole(lines, shares, method)
+        return _whole(lines, shares, method, join)
     # lines of NaN alone have nothing to pick from: their first element, NaN, is the answer
     last = converted(_present(lines)[1], float64)
     below, above, weight = method(shares, last)
     low, high = _selected(lines, below, above)
-    return _between(low, high, weight)
+    return join(low, high, weight)
 
 
 def _selected(lines: Tensor, below: Any, above: Any) -> tuple[Tensor, Tensor]:
@@ -427,34 +472,3 @@ def _beside(lines: Tensor, positions: Any) -> Tensor:
     if places.size == 1:
         return filled(shape, int(places[0]), int64, lines.device)
     return expanded(Tensor(data_node(places, lines.device)), shape)
-
-
-def _between(low: Tensor, high: Tensor, weight: Shares) -> Tensor:
-    """Interpolate from the nearer end, so that the result never leaves the interval.
-
-    Where the distance is infinite, each end is weighed by itself: what lies between a number and an infinity, or
-    between two equal ones, is that infinity.
-    """
-    if isinstance(weight, np.ndarray):
-        if not weight.any():
-            return low
-        weight = weight.astype(low.dtype)
-        if weight.shape == (1,):
-            return _between_by_one(low, high, weight)
-        weight = Tensor(data_node(weight, low.device))
-    weight = converted(weight, low.dtype)
-    rest = 1 - weight
-    rise = high - low
-    near = apply(WHERE, weight < 0.5, low + rise * weight, high - rise * rest)
-    result = apply(WHERE, apply(ISFINITE, rise), near, low * rest + high * weight)
-    return apply(WHERE, apply(EQUAL, weight, 0), low, result)
-
-
-def _between_by_one(low: Tensor, high: Tensor, weight: Array) -> Tensor:
-    """Return what `_between` does where there is one weight, which says now which end is the nearer one."""
-    upper, lower = float(weight[0]), float((1 - weight)[0])
-    if not upper:
-        return low
-    rise = high - low
-    near = low + rise * upper if upper < 0.5 else high - rise * lower
-    return apply(WHERE, apply(ISFINITE, rise), near, low * lower + high * upper)
