@@ -389,7 +389,7 @@ class Backend(ABC):
         """
 
     def wait_for(self, storage: Storage) -> None:
-        """Return when values that were handed over are there; raise what went wrong."""
+        """Return when values are there, whether they were handed over or not; raise what went wrong."""
 
     def is_read_early(self, storage: Storage) -> bool:
         """Whether values that were handed over can be read while the device does what it was given later."""

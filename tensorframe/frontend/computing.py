@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 
 from tensorframe.backends.registry import named_device
 from tensorframe.errors import OutOfMemoryError
 from tensorframe.frontend.operands import nodes_of
-from tensorframe.frontend.tensor import Tensor, attribute, waiting
+from tensorframe.frontend.tensor import Tensor, attribute
 from tensorframe.graph.device import Device
 from tensorframe.ops.movement import COPY
 from tensorframe.runtime.evaluate import evaluate
@@ -34,15 +36,22 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
     try:
         if wait:
             evaluate(nodes)
-            waiting().wait_for(nodes)
+            _handing_over().wait_for_all(nodes)
         else:
-            waiting().hand_over(nodes)
+            _handing_over().hand_over(nodes)
     except OutOfMemoryError as error:
         if not error.outgrown:
             raise
         for tensor in tensors:  # each as it can be: the host has those that no buffer has
             tensor.compute(wait=wait)
     return tensors
+
+
+def _handing_over() -> ModuleType:
+    """Return what hands work over to devices and waits for them, which programs on the cpu do without."""
+    from tensorframe.runtime import handing_over
+
+    return handing_over
 
 
 def _is_here(value: object) -> bool:
@@ -69,9 +78,9 @@ def synchronize(device: str | Device | None = None) -> None:
     True
     """
     if device is None:
-        waiting().synchronize_all()
+        _handing_over().synchronize_all()
         return
-    waiting().synchronize(named_device("synchronize", device))
+    _handing_over().synchronize(named_device("synchronize", device))
 
 
 @attribute
@@ -94,7 +103,7 @@ def is_ready(self: Tensor) -> bool:
 
     Where the device has failed it is True as well: reading raises the error. Returns at once.
     """
-    ready: bool = waiting().is_ready(self.node)
+    ready: bool = _handing_over().is_ready(self.node)
     return ready or (self.node.storage is None and self.is_computed)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, TypeVar
 from weakref import ref
 
@@ -91,7 +90,9 @@ class Tensor(TensorMethods):
             return self
         try:
             if not wait:
-                waiting().hand_over((node,))
+                from tensorframe.runtime.handing_over import hand_over
+
+                hand_over((node,))
                 return self
             if node.storage is None:
                 if not node.inputs:
@@ -110,7 +111,9 @@ class Tensor(TensorMethods):
                 raise
             return _held_by_host(self)
         if type(node.storage.handle) is not np.ndarray:  # else it is there
-            waiting().wait_for((node,))
+            from tensorframe.runtime.handing_over import wait_for  # programs on the cpu do without
+
+            wait_for(node)
         return self
 
     def _rebind(self, node: Node) -> None:
@@ -131,13 +134,6 @@ def _held_by_host(tensor: Tensor) -> Tensor:
 
     tensor._rebind(held_by_host(tensor.node))
     return tensor
-
-
-def waiting() -> ModuleType:
-    """Return what hands work over to devices and waits for them, which programs on the cpu do without."""
-    from tensorframe.runtime import handing_over
-
-    return handing_over
 
 
 def method(function: Function) -> Function:

@@ -53,18 +53,29 @@ def is_ready(node: Node) -> bool:
     return type(storage.handle) is np.ndarray or backend_of(node.device).is_done(storage)
 
 
-def wait_for(nodes: Sequence[Node]) -> None:
-    """Wait until the values of computed nodes are there."""
-    waiting = [
-        (node, backend_of(node.device))
-        for node in nodes
-        if type(node.storage.handle) is not np.ndarray
-    ]
-    for node, backend in waiting:
+def wait_for(node: Node) -> None:
+    """Wait until the values of a computed node are there; what went wrong names the line that recorded it."""
+    storage = node.storage
+    if type(storage.handle) is np.ndarray:
+        return
+    try:
         catch_up_with(node)  # which an interrupt ends
-        _promise(node, backend)
-    for node, backend in waiting:
-        backend.wait_for(node.storage)
+        backend_of(node.device).wait_for(storage)
+    except TensorFrameError as error:
+        if error.step is None:
+            error.step = _step(node.op.name, node.dtype, node.shape, node.device)
+            error.location = describe(node.site) or error.location
+        raise
+
+
+def wait_for_all(nodes: Sequence[Node]) -> None:
+    """Wait until the values of computed nodes are there; all devices work before one is waited for."""
+    for node in nodes:
+        if type(node.storage.handle) is not np.ndarray:
+            catch_up_with(node)
+            _promise(node, backend_of(node.device))
+    for node in nodes:
+        wait_for(node)
 
 
 def synchronize(device: Device) -> None:

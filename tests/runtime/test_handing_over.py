@@ -35,6 +35,24 @@ def test_handing_over_returns_before_the_device_has_worked(queue):
     np.testing.assert_array_equal(y.numpy(), np.arange(1, 7))
 
 
+def test_who_waits_at_once_needs_no_mark(queue, monkeypatch):
+    x = operand(queue)
+    marks = []
+    mark = queue.mark
+    monkeypatch.setattr(queue, "mark", lambda: marks.append(mark()) or marks[-1])
+    y = (x * 2).compute()
+    assert y.is_ready
+    tfr.compute(x + 1)
+    assert not marks
+    later = (x - 1).compute(wait=False)
+    assert len(marks) == 1
+    y.compute()  # which was there before
+    assert y.is_ready
+    assert not later.is_ready
+    tfr.compute(x + 2, x + 3)
+    assert len(marks) == 3
+
+
 def test_computing_waits_and_reading_does(queue):
     x = operand(queue)
     y = (x * 2).compute()
@@ -108,9 +126,16 @@ def test_a_late_error_that_somebody_else_meets_names_its_own_line(queue):
 
 
 def test_computing_with_an_error_raises_at_once(queue):
-    queue.failing.add(queue.launches + 1)
-    with pytest.raises(KernelError, match=r"has failed(.|\n)*the recording"):
-        tfr.sqrt(operand(queue)).compute()  # the recording
+    x = operand(queue)
+    early = tfr.exp(x).compute(wait=False)  # the one before
+    queue.failing.update((queue.launches, queue.launches + 1))
+    bad = tfr.sqrt(x)  # the recording
+    for read in (bad.compute, bad.compute, bad.numpy):
+        with pytest.raises(KernelError, match=r"has failed(.|\n)*the recording") as caught:
+            read()
+        assert "sqrt -> float32[6] on late" in str(caught.value)
+    with pytest.raises(KernelError, match="the one before"):
+        early.numpy()
 
 
 @on_every_device

@@ -125,7 +125,7 @@ class CudaBackend(KernelBackend):
         from tensorframe.backends.cuda.arrays import have_others_wait, to_cupy
 
         queue = self._queue(storage.device)
-        self.wait_for(storage)
+        self.wait_for_promised(storage)
         have_others_wait(queue)
         return to_cupy(storage.handle, queue, lent=True)
 

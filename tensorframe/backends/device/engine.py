@@ -31,7 +31,7 @@ from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, made
 from tensorframe.backends.device.prologue import WithPrologue, has_prologue
-from tensorframe.backends.device.promises import Outstanding, Promise
+from tensorframe.backends.device.promises import Outstanding, Promise, finished
 from tensorframe.backends.device.queue import Queue, Unusable, forked
 from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
 from tensorframe.backends.device.scratch import scratch_bytes
@@ -211,7 +211,7 @@ class KernelBackend(Backend):
         if array.block is None:
             return np.empty(array.shape, array.dtype)
         open_device = self.open_device(storage.device)
-        self.wait_for(storage)
+        self.wait_for_promised(storage)
         if not array.is_contiguous:
             array = self._gathered(storage.device, array)
         assert array.block is not None
@@ -236,15 +236,29 @@ class KernelBackend(Backend):
                 block.promise = promise
 
     def wait_for(self, storage: Storage) -> None:
-        """Wait for promised values; raise what went wrong instead."""
+        """Wait for values: for the queue where nothing was promised; raise what went wrong instead."""
         open_device = self._open_devices.get(storage.device)
         if open_device is None:
             return  # it is lost, as reading it says
+        blocks = [block for block in _blocks(storage) if block.promise is None]
+        if blocks:
+            with open_device.queue.lock:
+                open_device.promises.settle()  # what has failed before is said of what was promised
+                promise = finished(open_device.queue)
+            for block in blocks:
+                block.promise = promise
+        self.wait_for_promised(storage)
+
+    def wait_for_promised(self, storage: Storage) -> None:
+        """Wait for what was promised of values, if anything was; raise what went wrong instead."""
+        open_device = self._open_devices.get(storage.device)
+        promises = [block.promise for block in _blocks(storage) if block.promise is not None]
+        if open_device is None or not promises:
+            return
         with open_device.queue.lock:
-            for block in _blocks(storage):
-                open_device.promises.settle(block.promise)
-                if block.promise is not None:
-                    block.promise.wait()
+            for promise in promises:
+                open_device.promises.settle(promise)
+                promise.wait()
 
     def is_read_early(self, storage: Storage) -> bool:
         """Whether these values were handed over, to a queue whose copies wait for nothing that came later."""
@@ -282,7 +296,7 @@ class KernelBackend(Backend):
             raise ValueError("a tensor without elements has no memory")
         if array.offset or not array.is_contiguous:
             raise ValueError("a buffer holds elements in C order, from its beginning on")
-        self.wait_for(storage)
+        self.wait_for_promised(storage)
         self.synchronize(storage.device)
         open_device, buffer = (
             self.open_device(storage.device),

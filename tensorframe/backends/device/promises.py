@@ -45,10 +45,20 @@ class Promise:
 
     __slots__ = ("_error", "_location", "_mark", "_step")
 
-    def __init__(self, mark: Mark, step: str | None = None, location: str | None = None) -> None:
-        self._mark: Mark | None = mark
+    def __init__(
+        self, mark: Mark | None, step: str | None = None, location: str | None = None
+    ) -> None:
+        """`mark` is None for values that are there."""
+        self._mark = mark
         self._step, self._location = step, location
         self._error: TensorFrameError | None = None
+
+    @classmethod
+    def broken(cls, error: TensorFrameError | MemoryError) -> Promise:
+        """Return that of values that never will be there; whoever knows their line adds it to the error."""
+        promise = cls(None)
+        promise._error = _explained(error, None, None)
+        return promise
 
     def is_done(self) -> bool:
         """Whether the device is done with it, well or not."""
@@ -60,21 +70,40 @@ class Promise:
             try:
                 self._mark.wait()
             except (TensorFrameError, MemoryError) as error:
-                self._error = self._explained(error)
+                self._error = _explained(error, self._step, self._location)
             self._mark = None
         if self._error is not None:
             raise self._error
 
-    def _explained(self, error: TensorFrameError | MemoryError) -> TensorFrameError:
-        if not isinstance(error, TensorFrameError):
-            hints = ("work on parts of the data: slice the inputs and compute part by part",)
-            message = f"the device ran out of memory while it computed ({error})"
-            error = OutOfMemoryError(message, suggestions=hints)
-        elif isinstance(error, KernelError) and not error.suggestions:
-            error.suggestions = ("tfr.doctor(), which says what is wrong with drivers",)
-        if error.step is None:
-            error.step, error.location = self._step, self._location or error.location
-        return error
+
+KEPT = Promise(None)
+"""That of all values that somebody has waited for before they were promised."""
+
+
+def finished(queue: Queue) -> Promise:
+    """Wait for everything that a queue was given; return the promise that its values are there, or that there are none.
+
+    Whoever waits at once needs neither a mark nor a promise of its own.
+    """
+    try:
+        queue.synchronize()
+    except (TensorFrameError, MemoryError) as error:
+        return Promise.broken(error)
+    return KEPT
+
+
+def _explained(
+    error: TensorFrameError | MemoryError, step: str | None, location: str | None
+) -> TensorFrameError:
+    if not isinstance(error, TensorFrameError):
+        hints = ("work on parts of the data: slice the inputs and compute part by part",)
+        message = f"the device ran out of memory while it computed ({error})"
+        error = OutOfMemoryError(message, suggestions=hints)
+    elif isinstance(error, KernelError) and not error.suggestions:
+        error.suggestions = ("tfr.doctor(), which says what is wrong with drivers",)
+    if error.step is None:
+        error.step, error.location = step, location or error.location
+    return error
 
 
 class Outstanding:
