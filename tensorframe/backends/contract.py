@@ -12,7 +12,7 @@ from typing import Any, Final
 from tensorframe.errors import ArgumentError
 from tensorframe.quick_dataclasses import dataclass
 
-INTERFACE_VERSION: Final = (1, 10)
+INTERFACE_VERSION: Final = (1, 11)
 
 PACKAGE = "tensorframe-lazy"
 _UNSAID = "UNKNOWN"  # what old tools wrote into metadata

@@ -50,6 +50,10 @@ class _Printer(CExpressions, PointerVectors):
     def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
         PointerVectors.__init__(self, kernel)
         CExpressions.__init__(self, dialect)
+        if dialect.vectorizes_threads:  # branches that threads take once are in the way of that
+            self.wide = {
+                loop: wide for loop, wide in self.wide.items() if wide.first or wide.is_repeated
+            }
         self._shares: dict[str, _Share] = {}
         self._barrier = [dialect.barrier]
         self.lane, self.grid = dialect.lane, dialect.grid

@@ -73,4 +73,5 @@ class Dialect:
     copied: str = ""  # waits for what `copy_neighbours` copies; without it there are no tiles of half precision
     dynamic_shared: DynamicSharedMemory | None = None  # without it all shared memory is declared
     occupancy: str = ""  # {occupancy} of a signature: registers suffice for {groups} at once
+    vectorizes_threads: bool = False  # by its compilers, as those for processors do
     about: Any = None  # of a package's own: for which version of the interface it was written

@@ -35,10 +35,12 @@ class Wide(NamedTuple):
     """A loop that takes several iterations at once, and what these access side by side.
 
     `first` is the first of them in a loop over the grid; a loop in other loops has no more iterations than its width.
+    `is_repeated` says that a thread may come by several times.
     """
 
     runs: list[Run]
     first: ir.Index | None
+    is_repeated: bool = False
 
 
 def wide_loops(kernel: ir.Kernel) -> dict[ir.Loop, Wide]:
@@ -46,7 +48,7 @@ def wide_loops(kernel: ir.Kernel) -> dict[ir.Loop, Wide]:
     loops: dict[ir.Loop, Wide] = {}
     names: dict[ir.Expr, ir.Expr] = {}  # positions that have names
 
-    def look(statements: Iterable[ir.Statement]) -> None:
+    def look(statements: Iterable[ir.Statement], *, repeated: bool = False) -> None:
         for statement in statements:
             if isinstance(statement, ir.Let):
                 value = substituted(statement.value, names)
@@ -55,11 +57,12 @@ def wide_loops(kernel: ir.Kernel) -> dict[ir.Loop, Wide]:
             elif isinstance(statement, ir.Loop):
                 wide = _wide(statement, names) if statement.width > 1 else None
                 if wide is None:
-                    look(statement.body)
+                    alone = statement.over is ir.ParallelAxis.NOTHING
+                    look(statement.body, repeated=repeated or alone)
                 else:
-                    loops[statement] = wide
+                    loops[statement] = wide._replace(is_repeated=repeated)
             elif isinstance(statement, ir.If):
-                look(statement.body)
+                look(statement.body, repeated=repeated)
 
     look(kernel.body)
     return loops

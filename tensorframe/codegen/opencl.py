@@ -57,6 +57,7 @@ _SHUFFLED = """\
     sub_group_shuffle(+(x), (get_sub_group_local_id() & ~((width) - 1u)) + (lane))
 """
 _WIDE = "(((ulong){high} << 32) | {low})"
+_HALF = ("vload_half({at}, {buffer})", "vstore_half({value}, {at}, {buffer})")
 _RESERVED = """
 half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t quad complex imaginary pipe kernel global local
 constant private generic read_only write_only read_write event_t image1d_t image2d_t image3d_t sampler_t barrier
@@ -81,17 +82,18 @@ _BODIES = Bodies(
 )
 
 
-def dialect(*, double: bool, subgroup: int = 0) -> Dialect:
+def dialect(*, double: bool, subgroup: int = 0, processor: bool = False) -> Dialect:
     """Return OpenCL C as a device speaks it that has, or has not, double precision.
 
-    Neighbouring threads, `subgroup` of them, read each other's values by shuffles.
+    Neighbouring threads, `subgroup` of them, read each other's values by shuffles. On a `processor` half precision is
+    converted by its bits: PoCL calls a function for each element, which takes four times as long.
     """
     reals = ("float32", "float64") if double else ("float32",)
     return Dialect(
         name="opencl",
         title="OpenCL C",
         types=TYPES,
-        stored=TYPES | {"bool": "uchar", "float16": "half"},
+        stored=TYPES | {"bool": "uchar"} | ({} if processor else {"float16": "half"}),
         suffixes={"uint32": "u", "int64": "l", "uint64": "ul"},
         prelude=_PRELUDE + (_DOUBLE if double else ""),
         helpers=helpers(TYPES, reals) | {"dot4_uint32": _DOT, "shuffled": _SHUFFLED},
@@ -109,7 +111,8 @@ def dialect(*, double: bool, subgroup: int = 0) -> Dialect:
         vector="typedef struct __attribute__((aligned({bytes}))) {{ {type} at[{count}]; }} {name};",
         pointer="__global {const}{type}*",
         address="size_t",
-        narrow={"float16": ("vload_half({at}, {buffer})", "vstore_half({value}, {at}, {buffer})")},
+        narrow={} if processor else {"float16": _HALF},
         subgroup=subgroup,
         bodies=_BODIES,
+        vectorizes_threads=processor,
     )

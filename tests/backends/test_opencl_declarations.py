@@ -15,6 +15,8 @@ import pyopencl as cl
 
 from tensorframe.backends.opencl.declarations import is_needed
 from tensorframe.backends.opencl.queue import OpenClQueue
+from tensorframe.codegen.c import print_kernel
+from tensorframe.codegen.opencl import dialect
 
 if TYPE_CHECKING:
     from tensorframe.kernel.ir import Kernel
@@ -57,17 +59,38 @@ def kernels() -> list[Kernel]:
             tfr.sort(x, axis=1),
             tfr.cumulative_sum(double, axis=1),
         )
-    assert len(found) > 6
+        for length in (160, 1000):  # which no loop of a thread goes through, and which one does
+            ones = tfr.asarray(np.ones((2, length), np.float16), device="opencl")
+            tfr.sum(ones * 2, axis=1).compute()
+    assert len(found) > 8
     return found
 
 
-def test_all_that_kernels_use_is_declared(kernels: list[Kernel]) -> None:
+@pytest.mark.parametrize("processor", [True, False])
+def test_all_that_kernels_use_is_declared(
+    kernels: list[Kernel], processor: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queue = OpenClQueue(POCL[0])
     declared = queue._declared
     assert declared is not None
+    if not processor:
+        monkeypatch.setattr(queue, "_dialect", dialect(double=True))
     for kernel in kernels:
         queue.build(kernel)
     assert queue._declared == declared
+
+
+def test_processors_convert_halves_by_bits_and_read_vectors_only_in_loops(
+    kernels: list[Kernel],
+) -> None:
+    short, long = kernels[-2:]
+    for kernel, is_repeated in ((short, False), (long, True)):
+        own = print_kernel(kernel, dialect(double=True, processor=True)).source
+        of_gpus = print_kernel(kernel, dialect(double=True)).source
+        assert "vload_half" in of_gpus
+        assert "half" not in own
+        assert "half_x8" in of_gpus
+        assert ("ushort_x8" in own) == is_repeated
 
 
 def test_what_is_not_declared_is_built_with_everything(

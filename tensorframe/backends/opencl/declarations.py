@@ -50,7 +50,7 @@ _OTHERS = """\
 #define CLK_LOCAL_MEM_FENCE 1
 void __attribute__((overloadable, convergent)) barrier(uint flags);
 float __attribute__((overloadable, pure)) vload_half(size_t at, const __global half* buffer);
-float __attribute__((overloadable, pure)) vload_half(size_t at, const __local half* buffer);
+float __attribute__((overloadable, pure)) vload_half(size_t at, const __private half* buffer);
 void __attribute__((overloadable)) vstore_half(float value, size_t at, __global half* buffer);
-void __attribute__((overloadable)) vstore_half(float value, size_t at, __local half* buffer);
+void __attribute__((overloadable)) vstore_half(float value, size_t at, __private half* buffer);
 """

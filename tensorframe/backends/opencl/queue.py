@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -63,7 +64,10 @@ class OpenClQueue(Queue):
         self._total = int(device.global_mem_size)
         self._in_host_memory = bool(device.host_unified_memory)
         double = "cl_khr_fp64" in device.extensions.split()
-        self._dialect = self._without_shuffles = dialect(double=double)
+        # a processor's compiler makes vectors of neighbouring threads, which have to read neighbouring elements; and
+        # what its groups share is memory like any other
+        is_processor = bool(device.type & cl.device_type.CPU)
+        self._dialect = self._without_shuffles = dialect(double=double, processor=is_processor)
         self._options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self._options.append("-cl-fp32-correctly-rounded-divide-sqrt")
@@ -71,9 +75,6 @@ class OpenClQueue(Queue):
         self._declared = declarations(double=double) if is_needed(device) else None
         self._kernels: dict[str, Any] = {}
         largest = 1 << (int(device.max_work_group_size).bit_length() - 1)
-        # a processor's compiler makes vectors of neighbouring threads, which have to read neighbouring elements; and
-        # what its groups share is memory like any other
-        is_processor = bool(device.type & cl.device_type.CPU)
         shared = int(device.local_mem_size)
         self.traits = Traits(
             lanes=min(_LANES, largest),
@@ -91,14 +92,14 @@ class OpenClQueue(Queue):
         )
         version = subgroups.language(device)
         if version is not None:
-            self._try_shuffles(version, double=double)
+            self._try_shuffles(version)
 
-    def _try_shuffles(self, version: str, *, double: bool) -> None:
+    def _try_shuffles(self, version: str) -> None:
         """Have threads join their values by shuffles, among as many as a trial finds to be neighbours."""
         before = self._options
         self._options = [f"-cl-std={version}", *before[1:]]
         for size in subgroups.SIZES:
-            self._dialect = dialect(double=double, subgroup=size)
+            self._dialect = replace(self._without_shuffles, subgroup=size)
             with suppress(KernelError, MemoryError):
                 if joins(self.traits.lanes, self._run_trial):
                     return
