@@ -193,7 +193,9 @@ def as_node(value: Any, home: Device | None = None) -> Node:
     from tensorframe.frontend.conversion import convert  # it records by dispatch, which needs us
 
     if isinstance(value, np.ndarray):
-        convert.refuse_mask(value)
+        from tensorframe.frontend.conversion.objects import refuse_mask  # of masked arrays
+
+        refuse_mask(value)
         return data_node(np.array(value), home or CPU)
     if isinstance(value, SEQUENCES) or convert.holds_elements(value):
         return convert.asarray(value).node

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -19,9 +18,7 @@ from tensorframe.errors import (
     ArgumentError,
     DeviceError,
     DTypeError,
-    OutOfRangeError,
     ShapeError,
-    TracingError,
 )
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.dlpack_import import HOST_TYPES, adopt, dlpack_device
@@ -31,20 +28,18 @@ from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS, data_node, placed
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
-from tensorframe.graph.holding import default_on, holds, require
+from tensorframe.graph.holding import default_on, require
 from tensorframe.graph.node import Node
 from tensorframe.graph.record import cast, constant
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
-from tensorframe.ops.movement import CONCAT, RESHAPE
+from tensorframe.ops.movement import RESHAPE
 from tensorframe.site import recording_site, warn_user
 
 __all__ = ["array", "asarray", "from_dlpack"]
 
 Array = np.ndarray[Any, Any]
 OnDevice = str | Device | None
-
-_NO_NUMBERS: Final = (str, bytes, type(None))
 
 # how an object says that it has elements; before Python 3.12 no attribute says that there is a buffer
 _PROTOCOLS: Final = ("__array__", "__dlpack__", "__array_interface__", "__arrow_c_array__")
@@ -86,23 +81,27 @@ def asarray(
         return a
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(a, Tensor):
-        return _from_tensor(a, wanted, device, copy)
+        return from_tensor(a, wanted, device, copy)
     target = resolve_device(device)
     kind = type(a)
     if kind is np.ndarray:
-        return _from_array(a, wanted, target, copy)
+        return from_array(a, wanted, target, copy)
     if kind in PYTHON_NUMBERS:
-        _refuse_to_copy(copy, "a Python number has no memory to share")
+        refuse_to_copy(copy, "a Python number has no memory to share")
         number_dtype = wanted or default_on(target, dtypes.of_scalar(example(a)))
         return _from_number(a, number_dtype, target)
     if isinstance(a, np.generic):
-        _refuse_to_copy(copy, "a NumPy scalar has no memory to share")
+        refuse_to_copy(copy, "a NumPy scalar has no memory to share")
         own = as_dtype(a.dtype)  # not every scalar of NumPy's is a number
         return _from_number(a.item(), wanted or own, target)
     if isinstance(a, list | tuple):
-        _refuse_to_copy(copy, "the elements of a sequence are gathered in new memory")
-        return _from_sequence(a, wanted, target if device is not None else None)
-    return _from_object(a, wanted, target, copy)
+        refuse_to_copy(copy, "the elements of a sequence are gathered in new memory")
+        from tensorframe.frontend.conversion.sequences import from_sequence  # loaded by the first
+
+        return from_sequence(a, wanted, target if device is not None else None)
+    from tensorframe.frontend.conversion.objects import from_object  # of other libraries
+
+    return from_object(a, wanted, target, copy)
 
 
 def array(
@@ -142,7 +141,7 @@ def from_dlpack(x: ArrayLike, /, *, device: OnDevice = None, copy: bool | None =
     [0, 1, 2]
     """
     if isinstance(x, Tensor):
-        return Tensor(_from_tensor(x, None, device, copy).node)
+        return Tensor(from_tensor(x, None, device, copy).node)
     if not hasattr(x, "__dlpack__"):
         raise DTypeError(
             f"from_dlpack: {type(x).__name__} has no __dlpack__",
@@ -150,7 +149,7 @@ def from_dlpack(x: ArrayLike, /, *, device: OnDevice = None, copy: bool | None =
         )
     kind, index = dlpack_device(x)
     if kind in HOST_TYPES:
-        return _from_array(adopt(x, copy=copy), None, _host_device(device), copy)
+        return from_array(adopt(x, copy=copy), None, _host_device(device), copy)
     home = dlpack_home(kind, index)
     if home is None and device is None:
         raise DeviceError(
@@ -162,9 +161,9 @@ def from_dlpack(x: ArrayLike, /, *, device: OnDevice = None, copy: bool | None =
     storage = None if home is None else backend_of(home).import_dlpack(x, home)
     if storage is not None:
         own = storage if copy is False else duplicate(storage)
-        return _from_tensor(stored_tensor(own), None, target, False if copy is False else None)
-    _refuse_to_copy(copy, f"from_dlpack: memory of device type {kind} comes through the host")
-    return _placed(adopt(x, copy=None), target)
+        return from_tensor(stored_tensor(own), None, target, False if copy is False else None)
+    refuse_to_copy(copy, f"from_dlpack: memory of device type {kind} comes through the host")
+    return tensor_of(adopt(x, copy=None), target)
 
 
 def stored_tensor(storage: Storage) -> Tensor:
@@ -180,23 +179,19 @@ def _host_device(device: OnDevice) -> Device:
     return target if device is not None or capabilities(target).host_memory else CPU
 
 
-def _refuse_to_copy(copy: bool | None, reason: str) -> None:
+def refuse_to_copy(copy: bool | None, reason: str) -> None:
     if copy is False:
         raise ArgumentError(f"copy=False: {reason}", suggestions=("leave copy out",))
 
 
-def _from_tensor(
-    tensor: Tensor, dtype: DType | None, device: OnDevice, copy: bool | None
-) -> Tensor:
+def from_tensor(tensor: Tensor, dtype: DType | None, device: OnDevice, copy: bool | None) -> Tensor:
     node = tensor.node
     target = node.device if device is None else resolve_device(device)
     if (dtype is None or dtype == node.dtype) and target is node.device:
         if not copy:
             return tensor
         return _unshared(tensor)
-    _refuse_to_copy(
-        copy, f"{node.dtype} on {node.device} becomes {dtype or node.dtype} on {target}"
-    )
+    refuse_to_copy(copy, f"{node.dtype} on {node.device} becomes {dtype or node.dtype} on {target}")
     require("asarray", target, dtype or node.dtype)
     if dtype is not None:
         raise_unless_castable("asarray", node.dtype, dtype)
@@ -215,17 +210,17 @@ def _unshared(tensor: Tensor) -> Tensor:
     return Tensor(node if handle.flags.owndata else data_node(copied(handle), node.device))
 
 
-def _from_array(values: Any, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
+def from_array(values: Any, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
     held = values.dtype
     target = as_dtype(held) if dtype is None else dtype
     if copy is False and not capabilities(device).host_memory:
-        _refuse_to_copy(copy, f"elements in host memory are copied to {device}")
+        refuse_to_copy(copy, f"elements in host memory are copied to {device}")
     if held == target and copy is not True and (copy is False or is_settled(values)):
         # a view: the tensor's own array object, whatever the user does with the flags of theirs
-        return _placed(values.view(), device)
+        return tensor_of(values.view(), device)
     if copy is False:
-        _refuse_to_copy(copy, f"{held} elements become {target} only in new memory")
-    return _placed(_converted(values, target), device)
+        refuse_to_copy(copy, f"{held} elements become {target} only in new memory")
+    return tensor_of(_converted(values, target), device)
 
 
 def _converted(values: Array, dtype: DType) -> Array:
@@ -246,7 +241,7 @@ def raise_unless_castable(name: str, dtype: DType, target: DType) -> None:
         )
 
 
-def _placed(values: Array, device: Device) -> Tensor:
+def tensor_of(values: Array, device: Device) -> Tensor:
     """Return the Tensor on `device` that holds `values`, in their own memory if that is host memory."""
     require("asarray", device, values.dtype)
     return Tensor(data_node(values, device, recording_site()))
@@ -292,166 +287,12 @@ def _warn_of_overflow(name: str, value: float, dtype: DType) -> None:
         )
 
 
-def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | None) -> Tensor:
-    try:
-        leaves = set(_leaves(obj))
-    except RecursionError:
-        raise ArgumentError(
-            "asarray: the sequence contains itself, or is nested deeper than any tensor has axes",
-            suggestions=_numbers_hint(),
-        ) from None
-    target = dtype or _dtype_of_leaves(leaves)
-    if any(isinstance(leaf, Device) for leaf in leaves):
-        first = next(leaf for leaf in leaves if isinstance(leaf, Device))
-        return _stacked(obj, target, device or first)
-    where = resolve_device(device)
-    if TracedNumber in leaves:
-        return _stacked(obj, dtype or default_on(where, target or dtypes.int64), where)
-    if dtype is None and not any(isinstance(leaf, np.dtype) for leaf in leaves):
-        target = _of_numbers(obj, target, where)
-    return _placed(_gathered(obj, target), where)
-
-
-def _of_numbers(obj: Sequence[Any], dtype: DType | None, device: Device) -> DType | None:
-    """Return the dtype that Python numbers take on a device; None where their values decide, and it holds any."""
-    if dtype is not None:
-        return default_on(device, dtype)
-    if holds(device, dtypes.int64):
-        return None
-    return default_on(device, as_dtype(_gathered(obj, None).dtype))
-
-
-def _leaves(obj: Sequence[Any]) -> Iterator[Any]:
-    """Yield what decides about a nested sequence: types of Python objects, dtypes of arrays, devices of Tensors."""
-    # map and set run in C: a flat list of a million numbers costs 10 ms
-    kinds = set(map(type, obj))
-    if kinds.isdisjoint({list, tuple, Tensor, TracedNumber}) and not any(
-        hasattr(kind, "dtype") for kind in kinds
-    ):
-        yield from kinds
-        return
-    for item in obj:
-        if isinstance(item, list | tuple):
-            yield from _leaves(item)
-        elif hasattr(item, "dtype"):
-            yield item.dtype
-            if isinstance(item, Tensor):
-                yield item.device
-        else:
-            yield type(item)
-            if type(item) is TracedNumber:
-                yield item.kind
-
-
-def _dtype_of_leaves(leaves: set[Any]) -> DType | None:
-    """Return what elements promote to, Python numbers being weak; None where their values decide, or there are none.
-
-    None too where some are no numbers: with a dtype, NumPy would read text as numbers and None as NaN.
-    """
-    if any(isinstance(leaf, type) and issubclass(leaf, _NO_NUMBERS) for leaf in leaves):
-        return None
-    known = [as_dtype(leaf) for leaf in leaves if not isinstance(leaf, type | Device)]
-    python = [kind for kind in NUMBERS_BY_KIND if kind in leaves]
-    if known:
-        dtype = dtypes.promote(*known)
-        return dtypes.weak(python[-1](1), dtype) if python else dtype
-    if not leaves:
-        return dtypes.default_float()
-    if python and python[-1] is not int:
-        return dtypes.of_scalar(python[-1](1))
-    return None
-
-
-def _stacked(obj: Sequence[Any], dtype: DType | None, device: Device) -> Tensor:
-    """Return a nested sequence with Tensors or numbers that are not known yet, stacked without computing them."""
-    items = [
-        _stacked(item, dtype, device)
-        if isinstance(item, list | tuple)
-        else asarray(item, dtype=dtype, device=None if isinstance(item, Tensor) else device)
-        for item in obj
-    ]
-    if not items:
-        return _placed(np.empty(0, dtype), device)
-    shapes = [item.shape for item in items]
-    if len(set(shapes)) > 1:
-        raise ragged("asarray", f"shapes {' and '.join(map(str, shapes))}")
-    if shapes[0]:  # one after the other, in C order, is the same as side by side
-        joined = call(CONCAT, *items, attrs=(0,))
-        stacked = call(RESHAPE, joined, attrs=((len(items), *shapes[0]),))
-    else:
-        stacked = call(CONCAT, *[call(RESHAPE, item, attrs=((1,),)) for item in items], attrs=(0,))
-    return stacked if stacked.device is device else Tensor(placed(stacked.node, device))
-
-
 def ragged(name: str, what: str) -> ShapeError:
     """Return the error for a nested sequence whose parts differ in shape."""
     return ShapeError(
         f"{name}: the sequence is ragged: {what}",
         suggestions=("make all parts of equal shape: tfr.pad or a list of tensors help",),
     )
-
-
-def _tell_overflow(*_: Any) -> None:
-    """Warn at the user's line of what NumPy would blame this module for."""
-    message = "asarray: a number overflows the dtype and becomes infinite\n  try: dtype=tfr.float64"
-    warn_user(message, RuntimeWarning)
-
-
-def _gathered(obj: Sequence[Any], dtype: DType | None) -> Array:
-    """Return a nested sequence of numbers and arrays as a NumPy array."""
-    try:
-        with np.errstate(over="call", call=_tell_overflow):
-            values = np.array(obj, dtype=dtype)
-    except OverflowError as error:
-        raise OutOfRangeError(f"asarray: {error}") from error
-    except TracingError:
-        raise
-    except TypeError as error:
-        raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
-    except ValueError as error:
-        if "inhomogeneous" in str(error) or "sequence" in str(error):
-            raise ragged("asarray", str(error)) from error
-        raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
-    return _numeric(values)
-
-
-def _numbers_hint() -> tuple[str, ...]:
-    return ("numbers, or sequences of numbers of equal lengths",)
-
-
-def _numeric(values: Array) -> Array:
-    """Return the values with a native dtype; DTypeError if they are strings or other objects."""
-    if values.dtype.kind not in "biufcV" or values.dtype.names:
-        raise DTypeError(
-            f"asarray: tensors hold numbers, these are {values.dtype}", suggestions=_numbers_hint()
-        )
-    return values.astype(as_dtype(values.dtype), copy=False)
-
-
-def _from_object(obj: Any, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
-    """Convert what speaks a protocol of arrays: DLPack, `__array__`, the buffer protocol."""
-    if isinstance(obj, np.ndarray):
-        refuse_mask(obj)
-        return _from_array(np.asarray(obj), dtype, device, copy)
-    if hasattr(obj, "__dlpack__"):
-        adopted = _adopted(obj, device, copy)
-        if adopted is not None:
-            return _from_tensor(adopted, dtype, device, False if copy is False else None)
-    if hasattr(obj, "__arrow_c_array__") and not (
-        hasattr(obj, "__array__") or hasattr(obj, "__array_interface__")
-    ):
-        from tensorframe.frontend.conversion.arrow_import import elements_of
-
-        _refuse_to_copy(
-            copy, "Arrow's memory is copied: its bools are bits, and its owner may free it"
-        )
-        return _from_array(elements_of(obj), dtype, device, None)
-    values = _array_of(memoryview(obj) if isinstance(obj, bytes) else obj, copy)
-    # what NumPy made of an object is new memory already, unless a buffer or base stands behind it
-    is_new = values.base is None and values.flags.owndata and not hasattr(obj, "__array__")
-    if is_new and copy is not False and dtype is None:
-        return _placed(values, device)
-    return _from_array(values, dtype, device, copy)
 
 
 def holds_elements(obj: Any) -> bool:
@@ -467,34 +308,3 @@ def _is_buffer(obj: Any) -> bool:
     return isinstance(obj, memoryview | bytearray) or (
         arrays is not None and isinstance(obj, arrays.array)
     )
-
-
-def refuse_mask(obj: Array) -> None:
-    """Raise DTypeError for an array with masked elements, whose values mean nothing."""
-    if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
-        raise DTypeError(
-            "asarray: tensors have no masked elements",
-            suggestions=("x.filled(...) to say what stands for them",),
-        )
-
-
-def _adopted(obj: Any, device: Device, copy: bool | None) -> Tensor | None:
-    """Return what DLPack hands over; None if it does not, and NumPy's own protocol may."""
-    try:
-        return from_dlpack(obj, device=device, copy=copy)
-    except (BufferError, RuntimeError, TypeError, ValueError):
-        if not hasattr(obj, "__array__"):
-            raise
-        return None
-
-
-def _array_of(obj: Any, copy: bool | None) -> Array:
-    try:
-        values = np.asarray(obj, copy=False if copy is False else None)
-    except TracingError:
-        raise
-    except (TypeError, ValueError) as error:
-        if copy is False:
-            raise ArgumentError(f"copy=False: {error}", suggestions=("leave copy out",)) from error
-        raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
-    return _numeric(values) if copy is not False else values
