@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
 from tensorframe.backends.budget import LIGHT
+from tensorframe.backends.collector import paused
 from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.node import Node
-from tensorframe.runtime import collector
 from tensorframe.runtime.evaluate import plan_of, request_for
 from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.place import transfer_policy
@@ -84,7 +84,7 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool | str = Fal
     from tensorframe.schedule.naming import named
 
     run, scope = as_run(roots), names_in_scope()
-    with collector.paused():
+    with paused():
         request = request_for(run)
         plan = _with_stream(run, named(plan_of(request), request, scope))
     return "\n\n".join([str(plan), *_sources(plan, source)]) if source else plan

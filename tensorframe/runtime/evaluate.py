@@ -14,6 +14,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import spans
+from tensorframe.backends.collector import paused
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
@@ -23,7 +24,7 @@ from tensorframe.graph.growth import not_looked_at, tell_if_large
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, new_node, next_serial, ticks
 from tensorframe.ops.creation import DATA, FILE
-from tensorframe.runtime import collector, events
+from tensorframe.runtime import events
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run, run_alone
@@ -287,10 +288,10 @@ def plan_of(request: Capture) -> Plan:
 
 def _new_plan(request: Capture) -> Plan:
     began = perf_counter_ns()
-    # brings all of kernel/, which programs of small arrays never need
-    from tensorframe.schedule.pipeline import make_plan
+    with under_way(Planning(len(request.order))), paused(), not_looked_at():
+        # brings all of kernel/, which programs of small arrays never need
+        from tensorframe.schedule.pipeline import make_plan
 
-    with under_way(Planning(len(request.order))), collector.paused(), not_looked_at():
         plan = make_plan(request)
     # passes made nodes, and who runs the program again makes none: its graphs are to end where these do
     early.begin(next_serial())

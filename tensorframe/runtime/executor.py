@@ -15,6 +15,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.base import Program, is_quiet, quiet
+from tensorframe.backends.collector import paused
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.silence import SILENT, begin, end, silenced
 from tensorframe.backends.spans import Work, tell_span
@@ -159,7 +160,7 @@ def runner_of(plan: Plan, recorded: Recorded) -> Runner:
 
 def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     began = perf_counter_ns()
-    with under_way(Preparing(plan)) as preparing:
+    with under_way(Preparing(plan)) as preparing, paused():
         programs = [
             _compiled(plan, index, step, recorded)
             for index, step in enumerate(preparing.counted(plan.steps))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.collector import paused
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
 from tensorframe.backends.silence import silenced
@@ -30,7 +31,6 @@ from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
 from tensorframe.quick_tuples import NamedTuple
-from tensorframe.runtime.collector import paused
 from tensorframe.runtime.leaves import leaf_handle, numbers, stored
 
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.

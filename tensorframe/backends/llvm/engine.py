@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tensorframe.backends.base import DeviceInfo, Program
+from tensorframe.backends.collector import paused
 from tensorframe.backends.entries import Failure, guarded, is_installed
 from tensorframe.backends.host_pool import pool
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
@@ -72,9 +73,10 @@ def unusable() -> str | None:
 
     def load() -> None:
         pool.budget.has_room(COMPILER)  # or as much as there is
-        from tensorframe.backends.llvm.target import target_machine
+        with paused(ages=True):
+            from tensorframe.backends.llvm.target import target_machine
 
-        target_machine()
+            target_machine()
 
     loading = guarded(load)
     return f"llvmlite does not load: {loading.reason}" if isinstance(loading, Failure) else None

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.bound import Bound
+from tensorframe.backends.collector import paused
 from tensorframe.backends.foreseeing import StandIns
 from tensorframe.backends.host_pool import contiguous
 from tensorframe.backends.llvm.binding import bound_kernels
@@ -87,7 +88,7 @@ class KernelProgram:
         key = tuple([inputs[index].strides for index in self._arrays])
         run = self._bound.get(key)
         if run is None:
-            with spanned(Work.LAYOUT, "loops of a new layout", "llvm"):
+            with spanned(Work.LAYOUT, "loops of a new layout", "llvm"), paused():
                 run = self._bound[key] = self._bind(inputs)
         return run
 

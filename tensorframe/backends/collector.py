@@ -1,6 +1,6 @@
-"""Python's collector of cycles, paused while a plan is made.
+"""Python's collector of cycles, paused while plans and kernels are made, and while what makes them is imported.
 
-Planning makes many small objects that live until it is done, and no cycles among them. The collector would look through
+These make many small objects that live until they are done, and no cycles among them. The collector would look through
 all of these, and through everything else in the process, again and again: half of the time of a graph of 40,000 nodes.
 """
 
@@ -12,10 +12,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def paused(*, ages: bool = False) -> Iterator[None]:
     """Collect no cycles in the `with` block. Reference counts free what they always free.
 
     For the whole process, since Python has one collector: other threads that make cycles keep them a moment longer.
+    What `ages` is old afterwards, as modules are from their import on: the next look, at what is young, passes it by.
     """
     if not gc.isenabled():  # somebody does without it, or pauses it already
         yield
@@ -24,4 +25,7 @@ def paused() -> Iterator[None]:
     try:
         yield
     finally:
+        if ages and not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
