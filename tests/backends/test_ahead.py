@@ -17,8 +17,18 @@ from tests.backends.test_kernel_cache import ROOT, place  # noqa: F401 - a fixtu
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
-from tensorframe.backends.llvm import ahead, functions, lowering, unlocked, workers
+from tensorframe.backends.llvm import (
+    ahead,
+    functions,
+    library,
+    lowering,
+    native,
+    passes,
+    target,
+    workers,
+)
 from tensorframe.backends.llvm import compile as compiling
+from tensorframe.backends.llvm import load as loading
 from tensorframe.kernel.ir import Store, load
 from tensorframe.runtime import foresight
 from tensorframe.runtime.cache import PLANS
@@ -64,9 +74,8 @@ def noted(monkeypatch):
 
     monkeypatch.setattr(ahead, "begin", note_begun)
     monkeypatch.setattr(ahead, "finished", note_asked)
-    for name in ("object_code", "quick_object_code"):
-        way = getattr(compiling.Compiler, name)
-        monkeypatch.setattr(compiling.Compiler, name, noting(way))
+    way = noting(compiling.Compiler.object_code)
+    monkeypatch.setattr(compiling.Compiler, "object_code", way)
     return begun, asked, threads
 
 
@@ -131,18 +140,27 @@ def test_every_kernel_of_a_plan_is_begun_before_the_first_runs(two_threads, plac
     assert set(ready) == kernels
 
 
-def test_what_hands_kernels_to_workers_is_compiled_beside_the_first_one(
+def test_what_hands_kernels_to_workers_is_compiled_when_callers_have_been_alone_for_a_while(
     two_threads,
     place,  # noqa: F811
     noted,
     monkeypatch,
 ):
     monkeypatch.setattr(workers._State, "pool", None)
+    monkeypatch.setattr(workers._State, "alone", 0)
+    monkeypatch.setattr(workers, "_ALONE_AT_FIRST", 1 << 60)
     monkeypatch.setattr(workers, "core_count", lambda: 2)
     monkeypatch.setattr(functions, "_placed", set())
     workers.begin_workers.cache_clear()
     begun, asked, _ = noted
-    tfr.exp(tfr.asarray(array(200_000), device="llvm")).compute()
+    x = tfr.asarray(array(200_000), device="llvm")
+    alone = tfr.exp(x).numpy()
+    assert begun == []
+    assert workers._State.pool is None
+    assert workers._State.alone > 0
+    monkeypatch.setattr(workers, "_ALONE_AT_FIRST", 0)
+    monkeypatch.setattr(workers, "_LONGEST_ALONE", 0)
+    np.testing.assert_array_equal(tfr.exp(x).numpy(), alone)
     assert begun == [workers._NAME]
     assert asked.index(workers._NAME) > 0
     workers._State.pool.close()
@@ -239,38 +257,103 @@ def texts():
         yield named(kernel([over(Store(y, I * step, load(x, I * step) * 2.5))], [x], [y]))[1]
 
 
-def test_all_ways_make_the_same_bytes(monkeypatch):
-    other = compiling.Compiler()
-    for text in texts():
-        expected = compiling.object_code(text)
-        assert other.object_code(text) == expected
-        assert other.quick_object_code(text) in (None, expected)
-        with monkeypatch.context() as patch:
-            patch.setattr(compiling, "unlocked", lambda: None)
-            assert other.object_code(text) == expected
-            assert other.quick_object_code(text) is None
+NEEDS_NO_PASSES = """; no passes
+define void @doubled(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
+  %x = load <8 x float>, ptr %fixed, align 4
+  %y = fadd <8 x float> %x, %x
+  store <8 x float> %y, ptr %varying, align 4
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("text", [NEEDS_NO_PASSES, native.text(), *texts()])
+def test_all_ways_make_the_same_bytes(monkeypatch, text):
+    expected = compiling.object_code(text)
+    assert compiling.Compiler().object_code(text) == expected
+    level = compiling._level(text)
+    assert passes.PassCompiler().object_code(text, level) == expected
+    if not compiling.needs_passes(text):
+        generator = compiling._Generator(library.library(), None)
+        assert generator.object_code(text, level) == expected
+    with monkeypatch.context() as patch:
+        for module in (compiling, passes, target):
+            patch.setattr(module, "library", lambda: None)
+        assert compiling.Compiler().object_code(text) == expected
+
+
+def test_some_texts_need_passes():
+    assert not compiling.needs_passes(NEEDS_NO_PASSES)
+    assert all(map(compiling.needs_passes, texts()))
+
+
+@pytest.mark.parametrize(
+    ("body", "match"),
+    [
+        ("no module", "parsing"),
+        (
+            "define i32 @f() {\nentry:\n br label %a\na:\n %x = phi i32 [1, %a]\n ret i32 %x\n}",
+            "PHI",
+        ),
+    ],
+)
+def test_a_wrong_module_is_told_of(body, match):
+    text = f"; no passes\n{body}"
+    assert compiling._Generator(library.library(), None).object_code(text, 3) is None
+    with pytest.raises(RuntimeError, match=match):
+        compiling.object_code(text)
+
+
+def test_what_llvmlite_links_runs_as_well(monkeypatch):
+    code = compiling.object_code(NEEDS_NO_PASSES)
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    for way in (library.library(), None):
+        monkeypatch.setattr(loading, "library", lambda way=way: way)
+        y[:] = 0
+        placed = loading.Placed("doubled", code, ["doubled"])
+        placed.function("doubled").call(0, 5, y.ctypes.data_as(ctypes.c_char_p), x.tobytes())
+        np.testing.assert_array_equal(y, x * 2)
+        with pytest.raises(RuntimeError):
+            loading.Placed("missing", code, ["no_such_symbol"])
+
+
+def test_another_version_of_llvmlite_is_asked_about_each_function(monkeypatch):
+    monkeypatch.setattr(library, "_KNOWN", frozenset())
+    assert library.library.__wrapped__() is not None
 
 
 @pytest.mark.parametrize(
     ("name", "signature"),
     [
         ("parse", ("ParseAssemblyElsewhere", [], None)),
-        ("free", ("DisposeMemoryBuffer", ["LLVMModuleRef"], None)),
+        ("free", ("DisposeMemoryBuffer", ["LLVMModuleRef"], ctypes.c_int)),
         ("size", ("GetBufferSize", ["LLVMMemoryBufferRef"], ctypes.c_int)),
-        ("emit", ("TargetMachineEmitToMemory", ["NoSuchRef"], None)),
+        ("emit", ("TargetMachineEmitToMemory", ["NoSuchRef"], "LLVMMemoryBufferRef")),
     ],
 )
 def test_another_llvmlite_compiles_one_kernel_after_the_other(monkeypatch, name, signature):
-    monkeypatch.setitem(unlocked._SIGNATURES, name, signature)
-    assert unlocked.unlocked.__wrapped__() is None
-    monkeypatch.setattr(ahead, "unlocked", lambda: None)
+    monkeypatch.setattr(library, "_KNOWN", frozenset())
+    monkeypatch.setitem(library._SIGNATURES, name, signature)
+    assert library.library.__wrapped__() is None
+    monkeypatch.setattr(ahead, "library", lambda: None)
     monkeypatch.setattr(ahead, "core_count", lambda: 8)
     with tfr.config.override(threads=8):
         assert ahead.helpers() == 0
 
 
 def test_this_llvmlite_is_known():
-    assert unlocked.unlocked() is not None
+    """A version that is not gets into the table when this holds of it."""
+    llvmlite = pytest.importorskip("llvmlite")
+    assert library.is_as_written()
+    assert ".".join(llvmlite.__version__.split(".")[:2]) in library._KNOWN
+
+
+def test_what_another_version_says_of_the_machine_is_the_same(monkeypatch):
+    known = target.processor(), target.compiler_name(), target.target_machine().target_data
+    monkeypatch.setattr(target, "library", lambda: None)
+    machine = target.new_target_machine()
+    asked = target.processor.__wrapped__(), target.compiler_name(), str(machine.target_data)
+    assert asked == known
 
 
 def test_what_does_not_compile_is_told_where_it_is_needed(two_threads, place):  # noqa: F811

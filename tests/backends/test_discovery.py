@@ -321,6 +321,8 @@ def test_a_broken_llvm_leaves_numpy():
     code = """
 import sys
 import numpy as np
+import llvmlite
+llvmlite.__file__ = "/nowhere/__init__.py"  # where its library would be
 sys.modules["llvmlite.binding"] = None
 import tensorframe as tfr
 from tensorframe.backends.cpu import choice

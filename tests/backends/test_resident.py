@@ -110,8 +110,9 @@ import threading
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 import numpy
-import tensorframe.backends.llvm.compile
+from tensorframe.backends.llvm.library import library
 from tensorframe.backends.llvm import resident
+assert library() is not None
 is_over = threading.Event()
 counts = []
 libraries = sorted(Path(numpy.__file__).parent.joinpath("random").glob("*" + EXTENSION_SUFFIXES[0]))

@@ -50,8 +50,9 @@ SLOW = named(kernel([SLOW_BODY], [], [SLOWED], sizes=[TIMES]))
 
 @pytest.fixture(autouse=True)
 def many_cores(monkeypatch):
-    """As many threads as a test asks for, whatever the machine."""
+    """As many threads as a test asks for, whatever the machine, and from the first kernel on."""
     monkeypatch.setattr(workers, "core_count", lambda: 16)
+    monkeypatch.setattr(workers._State, "alone", workers._LONGEST_ALONE + 1)
 
 
 def counted(total, grain, times=1):

@@ -17,7 +17,7 @@ from tensorframe.schedule.fallback import forget_warnings
 
 pytest.importorskip("numba", reason="Numba compiles functions that ask for values")
 
-from tensorframe.backends.llvm import compile as compiler
+from tensorframe.backends.llvm.passes import PassCompiler
 
 HOSTS = ["numpy", "llvm", "cpu"]
 OTHERS = [name for name in ("opencl", "wgpu") if name in tfr.backends.available()]
@@ -124,14 +124,14 @@ def test_it_fuses_with_its_neighbours(device):
 
 def test_several_results_are_one_call_in_the_kernel(monkeypatch, tmp_path):
     texts = []
-    original = compiler.Compiler.optimised
+    original = PassCompiler.optimised
 
     def noted(self, text):
         module = original(self, text)
         texts.append((text, str(module)))
         return module
 
-    monkeypatch.setattr(compiler.Compiler, "optimised", noted)
+    monkeypatch.setattr(PassCompiler, "optimised", noted)
 
     @tfr.elementwise
     def halves(x):

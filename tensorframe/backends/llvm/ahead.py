@@ -29,8 +29,8 @@ from tensorframe.backends.interruptible import (
 from tensorframe.backends.llvm import resident
 from tensorframe.backends.llvm.compile import Compiler, object_code
 from tensorframe.backends.llvm.engine import COMPILER
+from tensorframe.backends.llvm.library import library
 from tensorframe.backends.llvm.target import llvm_lock
-from tensorframe.backends.llvm.unlocked import unlocked
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.forks import (
@@ -89,7 +89,7 @@ class _State:
 
 def helpers() -> int:
     """Return how many threads compile beside the caller: none with the option `threads` at 1."""
-    return min(thread_count(), core_count()) - 1 if unlocked() is not None else 0
+    return min(thread_count(), core_count()) - 1 if library() is not None else 0
 
 
 def begin(name: str, text: str) -> None:
@@ -119,6 +119,12 @@ def expect(name: str) -> None:
 def is_begun(name: str) -> bool:
     """Whether a kernel of this name is being compiled, or waits for it."""
     return name in _jobs
+
+
+def is_under_way(name: str) -> bool:
+    """Whether a kernel of this name is not compiled yet, and who needs it would wait."""
+    job = _jobs.get(name)
+    return job is not None and job.code is None
 
 
 def work_off() -> None:
@@ -181,11 +187,11 @@ def _take(job: _Job) -> bool:
     return True
 
 
-def _compile(job: _Job, *ways: Callable[[str], bytes | None]) -> None:
-    """Have one of several ways to compile it give a job its object code; what is wrong is raised where it is needed."""
+def _compile(job: _Job, way: Callable[[str], bytes]) -> None:
+    """Give a job its object code; what is wrong with it is raised where it is needed."""
     if job.code is None and not job.is_taken:
         with suppress(Exception), spanned(Work.AHEAD, job.name, "llvm"):
-            job.code = next(filter(None, (way(job.text) for way in ways)), None)
+            job.code = way(job.text)
 
 
 def _hire(wanted: int) -> None:
@@ -215,7 +221,7 @@ def _work(queue: SimpleQueue[_Job], guard: RLock) -> None:
                 )  # before looking: who ends the process looks the other way round
                 if not _State.is_closed:
                     compiler = compiler or Compiler()
-                    _compile(job, compiler.quick_object_code, compiler.object_code)
+                    _compile(job, compiler.object_code)
             finally:
                 job.claim.release()
             _rest()

@@ -1,99 +1,92 @@
-"""From a kernel's text to object code for this machine: LLVM's passes, then its code generator."""
+"""From a kernel's text to object code for this machine: LLVM's passes, where it needs any, then its code generator."""
 
 from __future__ import annotations
 
-import ctypes
-import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
-from llvmlite.binding import ffi
-
+from tensorframe.backends.llvm.library import Library, Message, content, library
 from tensorframe.backends.llvm.target import new_target_machine, processor, target_machine
-from tensorframe.backends.llvm.unlocked import Unlocked, unlocked
-from tensorframe.codegen.llvm import PACKED, SELECTED
+from tensorframe.codegen.llvm import SELECTED
 from tensorframe.forks import new_lock
 from tensorframe.kernel.ir import USER
-from tensorframe.ops.user import MODULES
+
+if TYPE_CHECKING:
+    from tensorframe.backends.llvm.passes import PassCompiler
 
 # What a text begins with, after `SELECTED`, that is short and runs seldom: made without effort, in a fifth of the time.
 PLAIN = "; no optimisation\n"
 
 _lock = new_lock()  # the compiler of this module's functions is shared
 
-# what a kernel calls of the user's, see ops/user.py
-_USERS = re.compile(rf"^declare .*@({USER}\w+)\(", re.MULTILINE)
-
 
 class Compiler:
-    """LLVM for one thread at a time: a context and a target machine that no other compiler has."""
+    """LLVM for one thread at a time: contexts and target machines that no other compiler has."""
 
     def __init__(self, machine: Any = None) -> None:
-        """Take a target machine, or make one."""
-        self._context = llvm.create_context()
-        self._machine = new_target_machine() if machine is None else machine
-        layout, triple = self._machine.target_data, processor().triple
-        self._target = f'target datalayout = "{layout}"\ntarget triple = "{triple}"\n'
+        """Take a target machine, or make one when it is needed."""
+        functions = library()
+        self._generator = None if functions is None else _Generator(functions, machine)
+        self._compiler: PassCompiler | None = None
 
     def object_code(self, text: str) -> bytes:
         """Compile a module of LLVM for this machine; RuntimeError if it is none."""
-        functions, module = unlocked(), self.optimised(text)
-        machine = new_target_machine(0) if text.startswith(SELECTED + PLAIN) else self._machine
-        if functions is None:
-            return bytes(machine.emit_object(module))
-        with ffi.OutputString() as problem:
-            memory = functions.emit(machine, module, 1, problem)
-            if not memory:
-                raise RuntimeError(str(problem))
-        return _content(memory, functions)
-
-    def quick_object_code(self, text: str) -> bytes | None:
-        """Return what `object_code` does, or None if that is to do it, in few steps: others hold the interpreter."""
-        functions = unlocked()
-        is_plain = text.startswith(SELECTED + PLAIN)
-        if functions is None or not text.startswith(SELECTED) or is_plain or _USERS.search(text):
-            return None
-        problem = ctypes.c_char_p()
-        module = functions.parse(self._context, (self._target + text).encode(), problem)
-        try:
-            if problem or not functions.verify(module, problem):
-                return None
-            memory = functions.emit(self._machine, module, 1, problem)
-            return _content(memory, functions) if memory else None
-        finally:
-            if module:
-                functions.dispose(module)
+        code = None
+        if self._generator is not None and not needs_passes(text):
+            code = self._generator.object_code(text, _level(text))
+        # what is wrong with a module is raised here, too
+        return self._by_llvmlite().object_code(text, _level(text)) if code is None else code
 
     def optimised(self, text: str) -> Any:
         """Return LLVM's module of a text after its passes."""
-        functions, module = unlocked(), llvm.parse_assembly(self._target + text, self._context)
-        users = _USERS.findall(text)
-        for name in users:
-            module.link_in(llvm.parse_assembly(MODULES[name].text, self._context))
-        module.verify()
-        if text.startswith(SELECTED) and not users:
-            return module
-        # Kernels come in the form that the passes of higher levels would bring them into; what is left to do is to
-        # vectorise, and to unroll: without it a sum of columns is six times slower.
-        options = llvm.create_pipeline_tuning_options(speed_level=1)
-        options.loop_vectorization = options.loop_unrolling = options.loop_interleaving = True
-        options.slp_vectorization = text.startswith(PACKED)
-        builder = llvm.create_pass_builder(self._machine, options)
-        passes = builder.getModulePassManager()
-        if functions is None:
-            passes.run(module, builder)
-        else:
-            functions.run_passes(passes, module, builder)
-        return module
+        return self._by_llvmlite().optimised(text)
+
+    def _by_llvmlite(self) -> PassCompiler:
+        if self._compiler is None:
+            from tensorframe.backends.llvm.passes import PassCompiler  # imports all of llvmlite
+
+            self._compiler = PassCompiler()
+        return self._compiler
 
 
-def _content(memory: Any, functions: Unlocked) -> bytes:
-    """Return the bytes of a buffer of LLVM's, which is freed."""
-    try:
-        return ctypes.string_at(functions.start(memory), functions.size(memory))
-    finally:
-        functions.free(memory)
+class _Generator:
+    """LLVM's code generator alone, for modules that need no passes, in few steps: others hold the interpreter."""
+
+    def __init__(self, functions: Library, machine: Any) -> None:
+        self._functions = functions
+        self._context = functions.context()
+        machine = new_target_machine() if machine is None else machine
+        self._machines = {3: machine}  # by the effort that they make
+        layout, triple = machine.target_data, processor().triple
+        self._target = f'target datalayout = "{layout}"\ntarget triple = "{triple}"\n'
+
+    def object_code(self, text: str, level: int) -> bytes | None:
+        """Return what a module compiles to; None if something is wrong with it."""
+        functions = self._functions
+        machine = self._machines.get(level)
+        if machine is None:
+            machine = self._machines[level] = new_target_machine(level)
+        unread, wrong, failed = [Message(functions) for _ in range(3)]
+        module = functions.parse(self._context, (self._target + text).encode(), unread.place)
+        if not module:
+            return None
+        try:
+            if functions.is_wrong(module, wrong.place):
+                return None
+            memory = functions.emit(machine, module, 1, failed.place)
+            return content(memory, functions) if memory else None
+        finally:
+            functions.dispose(module)
+
+
+def _level(text: str) -> int:
+    """Return the effort that the code generator makes."""
+    return 0 if text.startswith(SELECTED + PLAIN) else 3
+
+
+def needs_passes(text: str) -> bool:
+    """Whether LLVM's passes go through a module: it has loops that are not on vectors, or calls users' functions."""
+    return not text.startswith(SELECTED) or f"@{USER}" in text
 
 
 @cache

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from importlib.resources import files
 
 import llvmlite
 
@@ -11,7 +11,7 @@ from tensorframe.backends.llvm.target import processor
 from tensorframe.digests import sha256
 
 # of the modules that make object code; those that print kernels, place, keep and call them may change
-_SOURCES = ("compile.py", "target.py")
+_SOURCES = ("compile.py", "passes.py", "target.py")
 
 
 def object_key(name: str, text: str) -> bytes:
@@ -22,8 +22,9 @@ def object_key(name: str, text: str) -> bytes:
 @cache
 def _surroundings() -> bytes:
     digest = sha256()
-    package = files("tensorframe.backends.llvm")
+    # not by importlib.resources, which imports fifteen modules
+    folder, loader = os.path.dirname(__file__), __spec__.loader
     for source in _SOURCES:
-        digest.update(package.joinpath(source).read_bytes())
+        digest.update(loader.get_data(os.path.join(folder, source)))
     digest.update(repr((llvmlite.__version__, *processor())).encode())
     return digest.digest()

@@ -19,7 +19,7 @@ from tensorframe.backends.llvm.functions import kernel_function
 from tensorframe.backends.llvm.load import KernelFunction
 from tensorframe.backends.llvm.lowering import print_kernel
 from tensorframe.backends.llvm.target import target
-from tensorframe.backends.llvm.workers import begin_workers, run_ranges
+from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
@@ -121,8 +121,6 @@ def _is_lent(dtype: DType, size: int) -> bool:
 def _launched(index: int, launch: Launch, names: dict[str, Any]) -> list[str]:
     """Return the line that runs a kernel."""
     text = print_kernel(launch.kernel, target())
-    if launch.total > launch.grain:
-        begin_workers()
     function = kernel_function(text.name, text.source)
     kernel = launch.kernel
     arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]

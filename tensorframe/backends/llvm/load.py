@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from ctypes import c_char_p
 from functools import cache
 from itertools import count
 from typing import Any
+from weakref import finalize
 
-import llvmlite.binding as llvm
-
+from tensorframe.backends.llvm.library import (
+    Library,
+    LinkElement,
+    Message,
+    SymbolAddress,
+    library,
+)
 from tensorframe.backends.llvm.target import is_in_one_piece, target_machine
 from tensorframe.forks import new_lock
 from tensorframe.quick_tuples import NamedTuple
@@ -51,18 +58,57 @@ class Placed:
     """
 
     def __init__(self, name: str, code: bytes, symbols: Sequence[str]) -> None:
-        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-        for symbol in symbols:
-            library.export_symbol(symbol)
+        functions, unique = library(), f"{name}.{next(_serial)}"
         with _lock:
-            self._tracker = library.link(_linker(), f"{name}.{next(_serial)}")
-        self.addresses: dict[str, int] = {symbol: self._tracker[symbol] for symbol in symbols}
+            if functions is None:
+                from tensorframe.backends.llvm.passes import linked_by_llvmlite  # another version
+
+                self._owner, places = linked_by_llvmlite(unique, code, symbols)
+            else:
+                owner, places = _linked(functions, unique, code, symbols)
+                # the end of the process takes everything down
+                finalize(self, functions.unlink, owner, c_char_p()).atexit = False
+        self.addresses: dict[str, int] = dict(zip(symbols, places, strict=True))
 
     def function(self, symbol: str) -> Function:
         """Return one of the functions, which can be called as long as this lives."""
         return Function(self.addresses[symbol], PROTOTYPE(self.addresses[symbol]))
 
 
+# Kinds of elements that are linked, as llvmlite numbers them: object code, and, without a name, this process.
+_OBJECT_CODE, _PROCESS = 2, 3
+
+
+def _linked(
+    functions: Library, name: str, code: bytes, symbols: Sequence[str]
+) -> tuple[int, list[int]]:
+    """Put object code into memory; return what it is unlinked by, and the addresses of its symbols."""
+    linked = (LinkElement(_OBJECT_CODE, code, len(code)), LinkElement(_PROCESS, b"", 0))
+    elements = (LinkElement * len(linked))(*linked)
+    places = (SymbolAddress * len(symbols))(*[SymbolAddress(each.encode()) for each in symbols])
+    none, problem = (SymbolAddress * 0)(), Message(functions)
+    owner = functions.link(
+        _linker(),
+        name.encode(),
+        elements,
+        len(linked),
+        none,
+        0,
+        places,
+        len(symbols),
+        problem.place,
+    )
+    if not owner:
+        raise RuntimeError(str(problem))
+    return owner, [place.address for place in places]
+
+
 @cache
-def _linker() -> Any:
-    return llvm.create_lljit_compiler(target_machine(), use_jit_link=is_in_one_piece())
+def _linker() -> int:
+    functions = library()
+    assert functions is not None
+    problem = Message(functions)
+    linker: int = functions.linker(target_machine(), False, is_in_one_piece(), problem.place)
+    if not linker:
+        raise RuntimeError(str(problem))
+    return linker

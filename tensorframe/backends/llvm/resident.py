@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from struct import Struct, iter_unpack
 from typing import Any
 
@@ -72,7 +71,9 @@ def _segments() -> tuple[_Segment, ...]:
 
 
 def _mapped() -> Iterator[_Segment]:
-    for line in Path("/proc/self/maps").read_bytes().splitlines():
+    with open("/proc/self/maps", "rb") as file:
+        lines = file.read().splitlines()
+    for line in lines:
         where, may, offset, *_, name = line.split(maxsplit=5)
         if name.rpartition(b"/")[2].startswith(_NAME.encode()) and b"w" not in may:
             begin, end = (int(address, 16) for address in where.split(b"-"))
@@ -85,7 +86,7 @@ def _mapped() -> Iterator[_Segment]:
 
 def _unwritten(name: str, offset: int) -> int:
     """Return the bytes of whole pages in the read-only segment at this offset of a file; 0 if there is none."""
-    with Path(name).open("rb") as file:
+    with open(name, "rb") as file:
         start, count = _HEADERS.unpack(file.read(_HEADERS.size))
         file.seek(start)
         segments = file.read(count * _SEGMENT_SIZE)

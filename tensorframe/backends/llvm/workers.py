@@ -21,7 +21,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.bound import NativeCall
-from tensorframe.backends.llvm import native
+from tensorframe.backends.llvm import ahead, native
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import begin, placed
 from tensorframe.backends.numpy import blas
@@ -39,6 +39,9 @@ _MEASURED = (
     50_000  # nanoseconds for which these are measured: a core given away may come back much later
 )
 _LAST_LOOK = 5  # microseconds that a worker still looks out after it has said that it sleeps
+# Nanoseconds that callers run chunks alone before workers pay, whose functions take 10 ms to compile; and those that
+# they go on alone at most while another thread compiles these.
+_ALONE_AT_FIRST, _LONGEST_ALONE = 3_000_000, 30_000_000
 
 # function, total, grain, first and last chunk, slots, whether chunks may be joined
 _JOB = (*(ctypes.c_uint64,) * 5, *(ctypes.c_char_p,) * 2, ctypes.c_uint64)
@@ -83,14 +86,19 @@ def run_ranges(
     chunks = -(-total // grain)
     # threads that have to wait for a core would be waited for
     threads = min(thread_count(), core_count(), chunks)
-    pool = _State.pool or _new_pool()
+    pool, first = _State.pool, 0
+    if pool is None:
+        first = _run_alone_at_first(function, total, grain, varying, fixed)
+        if first == chunks:
+            return
+        pool = _new_pool()
     place = function.address
-    if chunks <= _AT_ONCE * threads or (place, total, fixed) in _brief:
-        pool.run(place, total, grain, chunks, varying, fixed, threads, joined=joined)
+    if chunks - first <= _AT_ONCE * threads or (place, total, fixed) in _brief:
+        pool.run(place, total, grain, chunks, varying, fixed, threads, first, joined=joined)
         return
     # Python hears of Ctrl-C between calls only
     started = began = perf_counter_ns()
-    first, count = 0, _AT_ONCE * threads
+    count = _AT_ONCE * threads
     while first < chunks:
         last = min(first + count, chunks)
         job = (place, total, grain, last, varying, fixed, threads)
@@ -103,6 +111,30 @@ def run_ranges(
         if len(_brief) >= _MOST_BRIEF:
             _brief.clear()
         _brief.add((place, total, fixed))
+
+
+def _run_alone_at_first(
+    function: Function, total: int, grain: int, varying: bytes, fixed: bytes
+) -> int:
+    """Run chunks in this thread until workers pay, and can be had; return how many it were.
+
+    A process that computes little has no workers, and need not compile their functions.
+    """
+    start = chunks = 0
+    while start < total and not _workers_pay():
+        began = perf_counter_ns()
+        function.call(start, min(start + grain, total), varying, fixed)
+        _State.alone += perf_counter_ns() - began
+        start, chunks = start + grain, chunks + 1
+    return chunks
+
+
+def _workers_pay() -> bool:
+    """Whether callers have been alone for long enough, and need not wait for what another thread compiles."""
+    if _State.alone < _ALONE_AT_FIRST:
+        return False
+    begin_workers()
+    return _State.alone > _LONGEST_ALONE or not ahead.is_under_way(_NAME)
 
 
 # Functions with ranges and sizes that took less than `_UNHEARD`: in one go next time, since threads that wait for each
@@ -283,6 +315,7 @@ def begin_workers() -> None:
 
 class _State:
     pool: _Pool | None = None
+    alone = 0  # nanoseconds for which callers have run chunks without workers
     creating = new_lock()
 
 
