@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from operator import is_
+from operator import attrgetter, is_
+from typing import Any
 
 from tensorframe.kernel.ir import language as ir
 
@@ -15,20 +16,23 @@ def in_order(roots: Iterable[ir.Expr], known: Container[ir.Expr]) -> list[ir.Exp
     Every pass over a kernel asks for this, many times: it is a fifth of the time that making one takes.
     """
     order: dict[ir.Expr, None] = {}
-    begun: set[ir.Expr] = set()
-    stack = list(roots)
+    begun: list[ir.Expr] = []
+    # None comes after the operands of the one that was begun last
+    stack: list[ir.Expr | None] = list(roots)
     stack.reverse()
+    pop, push = stack.pop, stack.append
     while stack:
-        expr = stack[-1]
-        if expr in begun:  # its operands are there by now
-            order[stack.pop()] = None
-        elif expr in order or expr in known:
-            stack.pop()
-        elif expr.operands:
-            begun.add(expr)
-            stack += expr.operands[::-1]
-        else:
-            order[stack.pop()] = None
+        expr = pop()
+        if expr is None:
+            order[begun.pop()] = None
+        elif expr not in order and expr not in known:
+            operands = expr.operands
+            if operands:
+                begun.append(expr)
+                push(None)
+                stack += operands[::-1]
+            else:
+                order[expr] = None
     return list(order)
 
 
@@ -49,27 +53,36 @@ def expressions(
     return roots, stores
 
 
+# The fields of statements that are expressions.
+_FIELDS: dict[type[ir.Statement], tuple[str, ...]] = {
+    ir.Let: ("value",),
+    ir.Set: ("value",),
+    ir.Store: ("position", "value"),
+    ir.Loop: ("start", "stop"),
+    ir.If: ("condition",),
+    ir.Allocate: ("count",),
+    ir.StreamingStore: ("position", "count"),
+    ir.Prefetch: ("position", "count"),
+    ir.Combine: ("joined",),
+    ir.Barrier: (),
+    ir.CopyNeighbours: ("position", "source_position", "valid"),
+    ir.ReadNeighbours: ("position", "valid"),
+}
+
+
+def _reader(names: Sequence[str]) -> Callable[[Any], tuple[ir.Expr, ...]]:
+    if len(names) > 1:
+        return attrgetter(*names)
+    return (lambda statement: (getattr(statement, names[0]),)) if names else lambda _: ()
+
+
+_OWN = {kind: _reader(names) for kind, names in _FIELDS.items()}
+_OWN[ir.MultiplyTiles] = attrgetter("left.position", "right.position")
+
+
 def own_expressions(statement: ir.Statement) -> tuple[ir.Expr, ...]:
     """Return the expressions of a statement itself."""
-    if isinstance(statement, ir.Store):
-        return (statement.position, statement.value)
-    if isinstance(statement, ir.Loop):
-        return (statement.start, statement.stop)
-    if isinstance(statement, ir.If):
-        return (statement.condition,)
-    if isinstance(statement, ir.Allocate):
-        return (statement.count,)
-    if isinstance(statement, ir.StreamingStore | ir.Prefetch):
-        return (statement.position, statement.count)
-    if isinstance(statement, ir.Combine):
-        return (statement.joined,)
-    if isinstance(statement, ir.CopyNeighbours):
-        return (statement.position, statement.source_position, statement.valid)
-    if isinstance(statement, ir.ReadNeighbours):
-        return (statement.position, statement.valid)
-    if isinstance(statement, ir.MultiplyTiles):
-        return (statement.left.position, statement.right.position)
-    return () if isinstance(statement, ir.Barrier) else (statement.value,)
+    return _OWN[type(statement)](statement)
 
 
 def copied_inputs(statements: Iterable[ir.Statement]) -> set[ir.Buffer]:
@@ -96,44 +109,14 @@ def with_own_expressions(
     statement: ir.Statement, change: Callable[[ir.Expr], ir.Expr]
 ) -> ir.Statement:
     """Return a statement with each expression of its own changed, not those in its body."""
-    if isinstance(statement, ir.Store):
-        return replace(
-            statement, position=change(statement.position), value=change(statement.value)
-        )
-    if isinstance(statement, ir.Loop):
-        return replace(statement, start=change(statement.start), stop=change(statement.stop))
-    if isinstance(statement, ir.If):
-        return replace(statement, condition=change(statement.condition))
-    if isinstance(statement, ir.Allocate):
-        return replace(statement, count=change(statement.count))
-    if isinstance(statement, ir.StreamingStore | ir.Prefetch):
-        return replace(
-            statement, position=change(statement.position), count=change(statement.count)
-        )
-    if isinstance(statement, ir.Combine):
-        return replace(statement, joined=change(statement.joined))
-    if isinstance(statement, ir.CopyNeighbours):
-        return replace(
-            statement,
-            position=change(statement.position),
-            source_position=change(statement.source_position),
-            valid=change(statement.valid),
-        )
-    if isinstance(statement, ir.ReadNeighbours):
-        return replace(
-            statement, position=change(statement.position), valid=change(statement.valid)
-        )
     if isinstance(statement, ir.MultiplyTiles):
         left, right = [
             replace(tile, position=change(tile.position))
             for tile in (statement.left, statement.right)
         ]
         return replace(statement, left=left, right=right)
-    return (
-        statement
-        if isinstance(statement, ir.Barrier)
-        else replace(statement, value=change(statement.value))
-    )
+    changed = {name: change(getattr(statement, name)) for name in _FIELDS[type(statement)]}
+    return replace(statement, **changed)
 
 
 def substituted(root: ir.Expr, values: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
