@@ -41,10 +41,12 @@ def _asked(goal: Goal, line: Line) -> str:
     if goal.against is None:
         return f"at most {quantity(goal.factor, line.unit)}"
     if goal.factor < 1:
-        return f"{1 / goal.factor:.3g}x faster than {goal.against}"
-    asked = "no slower than" if goal.factor == 1 else f"at most {goal.factor:.3g}x"
+        asked = f"{1 / goal.factor:.3g}x faster than"
+    else:
+        asked = "no slower than" if goal.factor == 1 else f"at most {goal.factor:.3g}x"
     value = line.compared(goal)
     if goal.against == BEST or value is None:  # the ratio to the best peer has a column
         return f"{asked} {goal.against}"
     here = line.best[goal.by] / value
-    return f"{asked} {goal.against} ({quantity(value, line.unit)}, here {here:.2f}x)"
+    shown = 1 / here if goal.factor < 1 else here
+    return f"{asked} {goal.against} ({quantity(value, line.unit)}, here {shown:.2f}x)"
