@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from math import inf
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
+from statistics import median
 from subprocess import PIPE, Popen
 from time import perf_counter, process_time
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from tensorframe.backends.registry import VARIABLE, backend_of, default_device
 from tests.benchmarks.calls import Call, call_of
@@ -22,14 +25,20 @@ from tests.benchmarks.effort import Effort
 from tests.benchmarks.fresh import ROOT, environment
 from tests.benchmarks.goals import OURS
 from tests.benchmarks.peers import PEERS
-from tests.benchmarks.workload import Unit, Workload
+from tests.benchmarks.workload import Case, Workload
 
 
 class Seconds(NamedTuple):
-    """What a call took: by the clock, and of processors, in all threads together."""
+    """What a call took: by the clock, and of processors, in all threads and processes together.
+
+    Of a case that measures itself the first is what that gives, which may be bytes, the other what doing so took.
+    """
 
     clock: float
     processors: float
+
+
+Measure = Callable[[int], Seconds]  # by a number of calls
 
 
 class Served:
@@ -76,11 +85,21 @@ def served(
 
 def serve(workload: Workload, effort: Effort, asked: IO[str], answers: IO[str]) -> None:
     """Make the cases ready, write their titles and seconds, and then an answer to each line that asks for one."""
-    calls = _calls(workload, effort)
-    _write(answers, [[title, _timed(call, 1).clock] for title, call in calls.items()])
+    measures: dict[str, Measure] = {}
+    seconds: dict[str, float] = {}
+    inputs = workload.setup()
+    for case in workload.cases:
+        if OURS not in case.runs:
+            continue
+        try:
+            measure = measures[case.title] = _measure(case, inputs, effort)
+            seconds[case.title] = inf if case.measures_itself else measure(1).clock
+        except Exception as error:  # an earlier package lacks what a later one has
+            sys.stderr.write(f"{workload.name} {case.title}: {error}\n")
+    _write(answers, list(seconds.items()))
     for line in asked:
         title, number = json.loads(line)
-        _write(answers, _timed(calls[title], number))
+        _write(answers, measures[title](number))
 
 
 def answers_alone() -> IO[str]:
@@ -95,25 +114,21 @@ def _write(answers: IO[str], value: object) -> None:
     answers.flush()
 
 
-def _calls(workload: Workload, effort: Effort) -> dict[str, Call]:
-    """Return a call for each case that works here, warmed up."""
+def _measure(case: Case, inputs: tuple[Any, ...], effort: Effort) -> Measure:
+    """Return what measures a case here, warmed up; one that measures itself, in processes of its own, is tried."""
     peer = next(peer for peer in PEERS if peer.name == OURS)
+    run = case.runs[OURS]
+    if case.measures_itself:
+        assert callable(run)
+        measure = partial(_measured_by_itself, partial(run, peer.namespace))
+        measure(1)
+        return measure
     device = default_device()
     wait = partial(backend_of(device).synchronize, device)
-    inputs = workload.setup()
-    calls: dict[str, Call] = {}
-    for case in workload.cases:
-        if OURS not in case.runs or case.measures_itself or case.unit is not Unit.SECONDS:
-            continue
-        try:
-            call = _finished(call_of(peer, case.runs[OURS], inputs), wait)
-            call()
-            effort.warm_up(call)
-        except Exception as error:  # an earlier package lacks what a later one has
-            sys.stderr.write(f"{workload.name} {case.title}: {error}\n")
-        else:
-            calls[case.title] = call
-    return calls
+    call = _finished(call_of(peer, run, inputs), wait)
+    call()
+    effort.warm_up(call)
+    return partial(_timed, call)
 
 
 def _finished(call: Call, wait: Call) -> Call:
@@ -132,3 +147,15 @@ def _timed(call: Call, number: int) -> Seconds:
     for _ in range(number):
         call()
     return Seconds((perf_counter() - clock) / number, (process_time() - processors) / number)
+
+
+def _measured_by_itself(run: Callable[[], float], number: int) -> Seconds:
+    before = _processors()
+    value = median([run() for _ in range(number)])
+    return Seconds(value, (_processors() - before) / number)
+
+
+def _processors() -> float:
+    """Return the processors' time of this process and of those that it waited for."""
+    both = [getrusage(whose) for whose in (RUSAGE_SELF, RUSAGE_CHILDREN)]
+    return sum(used.ru_utime + used.ru_stime for used in both)

@@ -31,7 +31,16 @@ from tests.benchmarks.measure import alternate, measured
 from tests.benchmarks.peers import PEERS, Peer, present
 from tests.benchmarks.served import Seconds, serve
 from tests.benchmarks.suite import WORKLOADS
-from tests.benchmarks.workload import Case, Loop, Turns, Workload, Yardstick, by, chosen
+from tests.benchmarks.workload import (
+    Case,
+    Loop,
+    Turns,
+    Unit,
+    Workload,
+    Yardstick,
+    by,
+    chosen,
+)
 
 BRIEF = Effort(rounds=2, seconds=0, sample=0)
 HERE = [peer for peer in PEERS if peer.name in (OURS, REFERENCE)]
@@ -441,3 +450,32 @@ def test_a_process_measures_when_it_is_told_to(capsys):
     assert [len(seconds) for seconds in measured] == [2, 2]
     assert all(clock > 0 for clock, _ in measured)
     assert "no_such_function" in capsys.readouterr().err
+
+
+def test_what_measures_itself_is_told_as_it_is():
+    """Nothing is made of it by calls, of which there is one for each that is asked for."""
+    runs = []
+
+    def bytes_of(_):
+        runs.append(2e9)
+        return runs[-1]
+
+    case = Case("memory", {OURS: bytes_of}, unit=Unit.BYTES, measures_itself=True)
+    workload = Workload("W0", "A test.", (case,))
+    answers = StringIO()
+    serve(
+        workload, Effort(rounds=1, seconds=0), StringIO('["memory", 1]\n["memory", 2]\n'), answers
+    )
+    (known,), *measured = map(json.loads, answers.getvalue().splitlines())
+    assert known == ["memory", float("inf")]
+    assert [value for value, _ in measured] == [2e9, 2e9]
+    assert len(runs) == 4  # one to see that it works
+    row = beside.row("W13", "cpu", [(Seconds(1e9, 1.0), Seconds(2e9, 1.0))], Unit.BYTES)
+    assert row == ["W13", "cpu", "2.00 GB", "1.00 GB", "0.50", "1.00", ""]
+
+
+def test_what_measures_itself_is_compared_where_it_is_named():
+    assert {"W1", "W26"} <= {workload.name for workload in beside._chosen(0, None)}
+    assert not {"W12", "W13", "W14"} & {workload.name for workload in beside._chosen(0, None)}
+    named = beside._chosen(0, "W12,W13,W14")
+    assert [workload.name for workload in named] == ["W12", "W13", "W14"]

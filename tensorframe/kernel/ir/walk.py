@@ -115,7 +115,9 @@ def with_own_expressions(
             for tile in (statement.left, statement.right)
         ]
         return replace(statement, left=left, right=right)
-    changed = {name: change(getattr(statement, name)) for name in _FIELDS[type(statement)]}
+    changed: dict[str, Any] = {
+        name: change(getattr(statement, name)) for name in _FIELDS[type(statement)]
+    }
     return replace(statement, **changed)
 
 
