@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from typing import TYPE_CHECKING, cast
 
 import llvmlite
 
 from tensorframe.backends.llvm.target import processor
 from tensorframe.digests import sha256
+
+if TYPE_CHECKING:
+    from importlib.abc import FileLoader
 
 # of the modules that make object code; those that print kernels, place, keep and call them may change
 _SOURCES = ("compile.py", "passes.py", "target.py")
@@ -23,7 +27,7 @@ def object_key(name: str, text: str) -> bytes:
 def _surroundings() -> bytes:
     digest = sha256()
     # not by importlib.resources, which imports fifteen modules
-    folder, loader = os.path.dirname(__file__), __spec__.loader
+    folder, loader = os.path.dirname(__file__), cast("FileLoader", __spec__.loader)
     for source in _SOURCES:
         digest.update(loader.get_data(os.path.join(folder, source)))
     digest.update(repr((llvmlite.__version__, *processor())).encode())
