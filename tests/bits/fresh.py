@@ -17,7 +17,8 @@ def digests_of_a_fresh_process(
 ) -> dict[str, str]:
     """Return the digests of programs by name; `how` are arguments of `tests.bits` that choose them."""
     command = [sys.executable, "-m", "tests.bits", "--digests", "--devices", device, *how]
-    variables = os.environ | {"TENSORFRAME_CACHE_DIR": cache, "XDG_CACHE_HOME": cache} | environment
+    own = {"TENSORFRAME_CACHE_DIR": cache, "XDG_CACHE_HOME": cache}
+    variables = {**os.environ, **own, **environment}
     done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, check=True, text=True)
     found: dict[str, str] = json.loads(done.stdout)
     return found
