@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tensorframe.backends.llvm.engine import unusable
 
 if TYPE_CHECKING:
-    from tensorframe.backends.numpy.chain import Tiles, Weights
+    from tensorframe.backends.numpy.chain import Tiles
     from tensorframe.backends.numpy.convolution import Undilated
     from tensorframe.backends.numpy.product import Products
     from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
+    from tensorframe.backends.numpy.weights import Weights
     from tensorframe.ops.convolution import Geometry
 
 Array = Any

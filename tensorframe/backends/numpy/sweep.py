@@ -19,7 +19,8 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.chain import ChainProgram, Compile, MakeTiles, Weights, links_of
+from tensorframe.backends.numpy.chain import ChainProgram, MakeTiles, links_of
+from tensorframe.backends.numpy.epilogue import Compile
 from tensorframe.backends.numpy.epilogue_region import with_positions
 from tensorframe.backends.numpy.grid import Index, row_blocks
 from tensorframe.backends.numpy.hidden import Columns, masks_of, part_of
@@ -32,6 +33,7 @@ from tensorframe.backends.numpy.product import (
     multiply,
     share_products,
 )
+from tensorframe.backends.numpy.weights import Weights
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
