@@ -1,4 +1,4 @@
-"""Reading ahead and writing behind: threads read the next tile and write the last one while this one is computed."""
+"""Reading ahead and writing behind: threads read the next tiles and write the last one while this one is computed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tensorframe.rewrite.views import Window
 Wanted = Sequence[tuple[Node, Window]]
 Made = Sequence[tuple[Sink, Window, Array]]
 
-# Tiles that are read or used at once.
-BUFFERS = 2
+# Buffers that tiles need at least: one is read while one is used.
+FEWEST = 2
 # Bytes that are written before the disk must have them: what a limit on memory counts as ours until then.
 FLUSH = 32 << 20
 # Bytes that arrays in a buffer begin at multiples of: a line of the cache.
@@ -31,22 +31,22 @@ ALIGNED = 64
 
 
 class ReadAhead:
-    """What tiles need of `file` nodes, read by a thread: a tile is used while the next is read into a second buffer.
+    """What tiles need of `file` nodes, read by a thread: a tile is used while the next are read into other buffers.
 
     Used in a `with` block, whose end waits for no more than the read under way. Arrays that an iteration gives are
     valid until the next one is requested. What the thread raises is raised where its tile is requested.
     """
 
-    def __init__(self, tiles: Iterable[Wanted]) -> None:
+    def __init__(self, tiles: Iterable[Wanted], buffers: int = FEWEST) -> None:
         # whether the tile that was given last, after the first, had to be waited for
         self.is_awaited = False
-        self._tiles = tiles
+        self._tiles, self._buffers = tiles, buffers
         self._free: SimpleQueue[_Buffer | None] = SimpleQueue()
         self._full: SimpleQueue[_Buffer | BaseException | None] = SimpleQueue()
         self._thread = Thread(target=self._read, name="tensorframe-read-ahead", daemon=True)
 
     def __enter__(self) -> Self:
-        for _ in range(BUFFERS):
+        for _ in range(self._buffers):
             self._free.put(_Buffer())
         self._thread.start()
         return self

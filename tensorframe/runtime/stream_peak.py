@@ -63,9 +63,9 @@ def taken_by_pass(stream: Stream, number: int, tiles: Sequence[Tile]) -> Taken |
     """Return what a pass takes, known from tiles of each form that it has, or why these have bits of their own."""
     cut, taken = stream.cut, Taken({CPU: 0}, 0, 0)
     reads: dict[Node, None] = {}
-    is_alone = stream.tiles == 1
+    buffers = min(stream.buffers, stream.tiles)
     # buffers of the largest tile stay for all others
-    read = max([_to_be_read(tile, is_alone=is_alone) for tile in tiles], default=0)
+    read = max([_to_be_read(tile, buffers) for tile in tiles], default=0)
     planned = _PlannedTiles(stream, number)
     for tile in tiles:
         before = stream.tile(number, max(tile.low // stream.rows - 1, 0))
@@ -216,16 +216,13 @@ def _growth(plan: Plan) -> dict[Device, int]:
     return grown
 
 
-def _to_be_read(tile: Tile, *, is_alone: bool) -> int:
-    """Return what a tile's leaves take of the host's memory, which are read into two buffers, one after the other.
-
-    A tile that `is_alone` has none after it.
-    """
+def _to_be_read(tile: Tile, buffers: int) -> int:
+    """Return what a tile's leaves take of the host's memory, which are read into some buffers, one after the other."""
     files = [(leaf, block) for leaf, block in tile.pairs() if is_file(leaf)]
     scratch = max([_to_read(leaf, block) for leaf, block in files], default=0)
     read = sum(-(-_nbytes(leaf, block) // ALIGNED) * ALIGNED for leaf, block in files)
     counted = _bytes_of(tile, lambda node: node.op is ARANGE and node.storage is None)
-    return (read if is_alone else 2 * read) + scratch + counted
+    return buffers * read + scratch + counted
 
 
 def _to_read(leaf: Node, block: Block) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 
 from tensorframe.backends.registry import capabilities
+from tensorframe.files.ahead import FEWEST
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
@@ -24,9 +25,12 @@ from tensorframe.schedule.plan import human_bytes
 from tensorframe.schedule.tiles import part_of
 from tensorframe.site import describe
 
-# Bytes of a tile's leaves that make up for what a tile costs besides, and keep a disk busy. Two such tiles are in the
-# processor's cache, few pages of memory are new to the process, and soon after the last one is read it is computed.
-ENOUGH = 8 << 20
+# Bytes of a tile's leaves at least, and buffers that such tiles are read into: they stay in the processor's cache, few
+# pages of memory are new to the process, and soon after the last tile is read it is computed. Who is late for a moment,
+# the disk or a thread, holds nothing up.
+ENOUGH, BUFFERS = 8 << 20, 3
+# Bytes for each value that is cut, of which every tile records a node, and the most that this makes of a tile.
+_EACH, _LARGEST = 1 << 19, 64 << 20
 # Of a limit, what a leaf may take that is there as a whole beside the tiles.
 _SMALL = 16
 # The part of what is free, and the most bytes of it, that are left to kernels and the interpreter.
@@ -159,13 +163,19 @@ def adds_in_order(device: Device) -> bool:
 def _fitted(cut: Cut, room: Room, kept: Sequence[Node]) -> StreamPlan | Obstacle:
     """Return the stream with the largest tiles that fit, or why there is none."""
     place = sum(node.nbytes for node in cut.tiled if not node.inputs) / cut.places
-    rows = _multiple(int(ENOUGH / max(place, 1)), cut.grain)
+    enough = max(ENOUGH, min(_EACH * len(cut.tiled), _LARGEST))
+    rows = _multiple(int(enough / max(place, 1)), cut.grain)
     rows = min(rows, -(-cut.places // cut.grain) * cut.grain)
+    buffers = BUFFERS
     while True:
-        stream = Stream(cut, rows, find_wholes(cut, rows))
+        stream = Stream(cut, rows, find_wholes(cut, rows), buffers)
         planned = planned_stream(stream, kept)
-        if isinstance(planned, StreamPlan) and _is_within(planned, room):
-            return planned
+        if isinstance(planned, StreamPlan):
+            if _is_within(planned, room):
+                return planned
+            if buffers > FEWEST:
+                buffers = FEWEST
+                continue
         if rows == cut.grain:
             if isinstance(planned, Obstacle):
                 return planned

@@ -7,8 +7,10 @@ joined here; what needs it and tiles runs in another pass over the leaves.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from tensorframe.backends.host_pool import pool
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.threads import leaving
 from tensorframe.errors import TensorFrameError
-from tensorframe.files.ahead import ReadAhead, WriteBehind
+from tensorframe.files.ahead import FEWEST, ReadAhead, Wanted, WriteBehind
 from tensorframe.files.sink import Sink
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, FILE
@@ -115,6 +117,7 @@ class Stream:
     cut: Cut
     rows: int
     wholes: frozenset[Node]  # values that tiles need all of, which are computed between passes
+    buffers: int = FEWEST  # that tiles are read into
     done: int = 0  # tiles
     totals: dict[Node, Total] = field(default_factory=dict)
     running: dict[Node, Node] = field(
@@ -155,6 +158,12 @@ class Stream:
             if tile.wanted:
                 yield tile
 
+    def _wanted(self, number: int, read: deque[Tile]) -> Iterator[Wanted]:
+        """Yield what the tiles of a pass take of files, and add each tile to those that are `read` before."""
+        for tile in self._tiles(number):
+            read.append(tile)
+            yield [(node, window_of(block)) for node, block in _files_in(tile)]
+
     def begin(self, number: int) -> None:
         """Carry nothing yet in a pass."""
         carried = self.cut.carried
@@ -168,16 +177,17 @@ class Stream:
     def _run_pass(self, number: int, targets: Mapping[Node, Sink]) -> None:
         self.begin(number)
         forms = self.forms.pop(number, [])
+        read: deque[Tile] = deque()  # or being read
+        # of totals that are handed on, tiles have to know where the next one begins
+        following = islice(self._tiles(number) if self.cut.scans else (), 1, None)
         with ExitStack() as stack:
-            ahead = stack.enter_context(ReadAhead(map(_files_of, self._tiles(number))))
+            wanted = self._wanted(number, read)
+            ahead = stack.enter_context(ReadAhead(wanted, self.buffers))
             behind = stack.enter_context(WriteBehind())
-            tiles = self._tiles(number)
-            upcoming = next(tiles, None)
             if forms:  # while the first tile is read
                 forms.pop(0).foresee(waits=True)
             for index, arrays in enumerate(ahead):
-                tile, upcoming = upcoming, next(tiles, None)
-                assert tile is not None
+                tile, upcoming = read.popleft(), next(following, None)
                 # kernels on all cores would have the reader, and with it the disk, wait
                 with leaving(1 if ahead.is_awaited else 0):
                     made = self._compute_tile(tile, upcoming, arrays)
@@ -303,10 +313,6 @@ def write_whole(roots: Sequence[Node], targets: Mapping[Node, Sink]) -> None:
 
 def _files_in(tile: Tile) -> list[tuple[Node, Block]]:
     return [(node, block) for node, block in tile.pairs() if is_file(node)]
-
-
-def _files_of(tile: Tile) -> list[tuple[Node, Window]]:
-    return [(node, window_of(block)) for node, block in _files_in(tile)]
 
 
 def counted(node: Node, block: Block) -> Array:

@@ -58,24 +58,26 @@ def test_tiles_of_several_files_come_in_order(tmp_path):
     assert np.array_equal(np.concatenate([one for _, one in read]), y)
 
 
-def test_memory_is_that_of_two_tiles(tmp_path):
+@pytest.mark.parametrize("buffers", [2, 3])
+def test_memory_is_that_of_as_many_tiles_as_there_are_buffers(buffers, tmp_path):
     leaf = saved(tmp_path / "x.npy", np.zeros((100, 7)))
-    with ReadAhead([[(leaf, window)] for window in rows(100, 9, 7)]) as ahead:
+    with ReadAhead([[(leaf, window)] for window in rows(100, 9, 7)], buffers) as ahead:
         places = {arrays[0].__array_interface__["data"][0] for arrays in ahead}
-    assert len(places) == 2
+    assert len(places) == buffers
 
 
-def test_the_next_tile_is_read_while_one_is_used_and_no_further():
+@pytest.mark.parametrize("buffers", [2, 3])
+def test_the_next_tiles_are_read_while_one_is_used_and_no_further(buffers):
     gate = Gate()
     leaf = tfr.from_reader(gate).node
-    with ReadAhead([[(leaf, window)] for window in rows(6, 1, 4)]) as ahead:
+    with ReadAhead([[(leaf, window)] for window in rows(6, 1, 4)], buffers) as ahead:
         tiles = iter(ahead)
-        gate.let.release(2)
+        gate.let.release(buffers)
         first = next(tiles)
         assert first[0][0, 0] == 0
-        assert gate.asked.acquire(timeout=60)  # the first
-        assert gate.asked.acquire(timeout=60)  # the second, while the first is used
-        assert not gate.asked.acquire(blocking=False)
+        for _ in range(buffers):  # the first, and others while it is used
+            assert gate.asked.acquire(timeout=60)
+        assert not gate.asked.acquire(timeout=0.01)
         gate.let.release(10)
         assert [tile[0][0, 0] for tile in tiles] == [1, 2, 3, 4, 5]
     assert threading.current_thread() not in gate.threads
