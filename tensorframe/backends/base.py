@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a device can do: what passes ask instead of the backend's name."""
+    """What a device can do: passes depend on this, not on the backend's name."""
 
     dtypes: frozenset[DType] = ANY
     fuses: frozenset[Kind] = frozenset({Kind.MAP})  # kinds that run inside one region

@@ -29,7 +29,7 @@ class About:
     """
 
     interface: tuple[int, int] | None = None
-    """The version of the interface that it was written for: a package has to say it."""
+    """The version of the interface that it was written for: a package has to name it."""
     version: str = ""
     author: str = ""
     licence: str = ""

@@ -143,7 +143,7 @@ def _path(identity: str, suffix: str) -> str | None:
 
 
 def identity_of(device: Device) -> str | None:
-    """Return what tells a device from every other, in words; None where it is not here or computes nothing."""
+    """Return what identifies a device, in words; None where it is not here or computes nothing."""
     try:
         info = info_of(device)
     except DeviceError:

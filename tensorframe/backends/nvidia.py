@@ -18,13 +18,13 @@ def driver_release() -> int | None:
     except OSError:
         return None
     release = ctypes.c_int()
-    # needs no cuInit, so a GPU that hangs is not asked
+    # needs no cuInit, so a GPU that hangs is not queried
     status = library.cuDriverGetVersion(ctypes.byref(release))
     return release.value if status == 0 else None
 
 
 class _Memory(ctypes.Structure):
-    """What the management library tells of a GPU's memory."""
+    """What the management library reports of a GPU's memory."""
 
     _fields_ = (
         ("total", ctypes.c_ulonglong),
@@ -34,7 +34,7 @@ class _Memory(ctypes.Structure):
 
 
 def free_memory(domain: int, bus: int, device: int) -> int | None:
-    """Return the free bytes of the GPU at a PCI address; None if that cannot be told.
+    """Return the free bytes of the GPU at a PCI address; None if that is unknown.
 
     CUDA itself tells only whoever has begun to work on the GPU, which takes memory and time.
     """

@@ -27,7 +27,7 @@ _WRITES_BETWEEN_COUNTS = 64  # other processes write too: what lies in the folde
 
 @dataclass
 class Statistics:
-    """What this process has asked for."""
+    """What this process has looked up."""
 
     hits: int = 0
     misses: int = 0

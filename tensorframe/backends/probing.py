@@ -64,7 +64,7 @@ def _probed(entry: Entry, *, again: bool) -> Found:
 def _answer(
     backend: Backend, entry: Entry, *, again: bool
 ) -> tuple[DeviceInfo, ...] | str | Failure:
-    """Return what a backend answers, asked once whatever the number of threads that want to know."""
+    """Return what a backend's probe finds, which runs once whatever the number of threads that need it."""
     known = _answers.get(backend)
     if known is not None and not again:
         return known

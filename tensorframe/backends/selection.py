@@ -20,7 +20,7 @@ from tensorframe.errors import ArgumentError, DeviceError
 from tensorframe.graph.device import backend_called
 from tensorframe.quick_tuples import NamedTuple
 
-# fastest first, as far as that can be told without measuring; plug-ins say where they stand among these
+# fastest first, as far as that is known without measuring; plug-ins say where they stand among these
 BUILT_IN_PRIORITY = {"cuda": 600, "rocm": 500, "metal": 400, "opencl": 300, "wgpu": 200, "cpu": 100}
 PRIORITY = tuple(BUILT_IN_PRIORITY)
 
@@ -167,7 +167,7 @@ def first_fit(offered: Iterator[DeviceInfo | Passed], memory: int | None, what: 
 
 
 def too_small(info: DeviceInfo, memory: int | None) -> str | None:
-    """Return why a device has no room for `memory` bytes; None if it has, or cannot be asked."""
+    """Return why a device has no room for `memory` bytes; None if it has, or cannot be queried."""
     room = room_of(info)
     if memory is None or room is None or memory <= room:
         return None
@@ -175,10 +175,10 @@ def too_small(info: DeviceInfo, memory: int | None) -> str | None:
 
 
 def room_of(info: DeviceInfo) -> int | None:
-    """Return how many bytes a device has room for; None where neither it nor its driver tells."""
+    """Return how many bytes a device has room for; None where neither it nor its driver reports it."""
     if info.free_memory is not None:
         return info.free_memory
-    if info.unified_memory:  # the host's, of which a driver may tell only the size
+    if info.unified_memory:  # the host's, of which a driver may report only the size
         from tensorframe.backends import host_memory  # importing the package asks nobody
 
         known = [size for size in (host_memory.available(), info.total_memory) if size is not None]

@@ -49,7 +49,7 @@ class Span:
 # Those who collect (see `runtime/events.py`); whoever times something asks first whether there are any. Never changed
 # but replaced, since any thread may be telling them something.
 collectors: tuple[Any, ...] = ()
-# Collectors, and listeners of events: where there is none, what is computed need not be told.
+# Collectors, and listeners of events: where there is none, what is computed need not be reported.
 onlookers: list[Any] = []
 _changing = new_lock()
 

@@ -108,7 +108,7 @@ class BoundVectors(WideLoops):
         return loop.width if loop.over is ir.ParallelAxis.GRID else self._most(run.buffer, loop)
 
     def _is_known(self, run: Run, loop: ir.Loop) -> bool:
-        """Whether a launch tells by its words if a run's vectors begin at multiples of their size.
+        """Whether a launch knows by its words if a run's vectors begin at multiples of their size.
 
         Pairs are vectors themselves.
         """

@@ -69,7 +69,7 @@ def wide_loops(kernel: ir.Kernel) -> dict[ir.Loop, Wide]:
 
 
 def reads_at_once(kernel: ir.Kernel) -> dict[ir.ReadNeighbours, Sequence[ir.Argument]]:
-    """Return the statements that read several elements, and the steps that tell if all of them begin with a vector."""
+    """Return the statements that read several elements, and the steps by which all of them begin with a vector."""
     reads: dict[ir.ReadNeighbours, Sequence[ir.Argument]] = {}
     names: dict[ir.Expr, ir.Expr] = {}
 

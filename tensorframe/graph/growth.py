@@ -98,7 +98,7 @@ def tell_if_large(nodes: Sequence[Node]) -> None:
 
 
 def _place(site: Site | None) -> tuple[int, int]:
-    """Return what tells a site apart from others; a code object's own hash looks at all of its instructions."""
+    """Return a key of a site; a code object's own hash looks at all of its instructions."""
     return (0, 0) if site is None else (id(site[0]), site[1])
 
 

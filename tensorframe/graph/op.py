@@ -38,7 +38,7 @@ class Kind(Enum):
     FORMULA = auto()  # rows of several kinds together, in which it is written out before all else
     TRANSFER = auto()  # the same values on another device
 
-    # members are one object each: enum's own hashes their names, in Python, and planning a node asks some ten times
+    # members are one object each: enum's own hashes their names, in Python, and planning a node looks up some ten
     __hash__ = object.__hash__
 
 
@@ -168,7 +168,7 @@ class Op:
     at: Mapping[Any, Any] = field(default_factory=dict)
     cost: float = 1.0  # floating-point operations per result element, for estimates
     resolved: dict[tuple[DType, ...], tuple[DType, DType]] = field(default_factory=dict)
-    # dtype that all operands have, and that is computed in -> dtype of the result: what recording asks first
+    # dtype that all operands have, and that is computed in -> dtype of the result: what recording looks up first
     uniform: dict[DType, DType] = field(default_factory=dict)
 
     def __repr__(self) -> str:

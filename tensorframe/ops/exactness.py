@@ -1,4 +1,4 @@
-"""Exactness: which ops give the same bits whoever computes them, so that nothing tells which engine did.
+"""Exactness: which ops give the same bits on each engine, so that it makes no difference which one computes them.
 
 Arithmetic that is rounded once, comparisons, what moves elements and all work on integers do; functions such as exp have
 a formula in each engine, and a sum of floats its order. A row says so for what it is defined on (`Op.exact`); what is

@@ -59,7 +59,7 @@ def _concatenated(shapes: tuple[Shape, ...], axis: int) -> Shape:
 
 
 # The same tensor under another name, which every plan writes as the tensor itself: an argument of a function that is
-# differentiated or mapped is a fresh alias, so that it is told from the same tensor beside it.
+# differentiated or mapped is a fresh alias, so that it is distinguished from the same tensor beside it.
 ALIAS = view("alias", lambda shapes: shapes[0], "The same elements.", expand=lambda x: x, alias=True, vjp=lambda ct, _out, _x: (ct,))
 # what gradients do not pass
 STOP_GRADIENT = view("stop_gradient", lambda shapes: shapes[0], "The same elements, without a gradient.", expand=lambda x: x, alias=True, vjp=NONE)

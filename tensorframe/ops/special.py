@@ -55,7 +55,7 @@ def _or_half(x: Term, value: Term) -> Term:
 
 
 def _unknown(function: str, operand: str) -> Callable[..., Term]:
-    """Return what says that a derivative is not known, to whoever wants it."""
+    """Return a derivative that is not known: an error where one is needed."""
 
     def derivative(*_: Any) -> Term:
         raise GradientError(

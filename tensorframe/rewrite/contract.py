@@ -32,7 +32,7 @@ def write_pairwise(node: Node, build: Builder) -> Node | None:
 
 
 def _layout(node: Node) -> Layout:
-    """Return the axes in the order of memory, as far as the graph tells."""
+    """Return the axes in the order of memory, as far as the graph determines it."""
     axes = tuple(range(len(node.shape)))
     while node.op is PERMUTE and node.storage is None:
         axes = tuple([node.attrs[0][axis] for axis in axes])

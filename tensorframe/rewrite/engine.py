@@ -17,7 +17,7 @@ Change = Callable[[Node, "Builder"], Node | None]
 
 
 class Rule(NamedTuple):
-    """What nodes of some rows become: those that `concerns` tells by their properties, once for each row."""
+    """What nodes of some rows become: those that `concerns` selects by their properties, once for each row."""
 
     concerns: Callable[[Op], bool]
     change: Change

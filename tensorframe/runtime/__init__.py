@@ -1,1 +1,1 @@
-"""The runtime: plans run step by step, results kept, events told."""
+"""The runtime: plans are run step by step, results stored, events reported."""

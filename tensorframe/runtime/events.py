@@ -1,4 +1,4 @@
-"""Events: what the executor does, told to whoever listens, and runs with their times, told to whoever collects.
+"""Events: what the executor does, for listeners, and runs with their times, for collectors.
 
 Progress bars listen: they hear of each step as it begins and as it ends. Profiles collect: a run is told in one piece
 when it is over, a list of times that costs a tenth of a microsecond per step, so that short steps can be timed too.
@@ -55,7 +55,7 @@ class Collector(Protocol):
     """
 
     def span(self, span: Span, /) -> None:
-        """Take work that was told by itself."""
+        """Take a span of work beside steps."""
 
     def run(
         self,
@@ -69,7 +69,7 @@ class Collector(Protocol):
         """Take a run of a plan."""
 
     def device_times(self, times: Sequence[int | None], thread: int, /) -> None:
-        """Take what devices have counted for the steps of a run that is told next."""
+        """Take what devices have counted for the steps of the run that is reported next."""
 
     def small_run(self, last: Node, stamps: Sequence[int], thread: int, /) -> None:
         """Take a run of a small graph."""

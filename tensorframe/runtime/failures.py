@@ -69,7 +69,7 @@ def _out_of_memory(
     if there is not None:
         message += f", {device} has {human_bytes(there)}"
     said = str(error).strip().partition("\n")[0]
-    # NumPy says no more than the shape; pools of devices tell of their limits
+    # NumPy says no more than the shape; pools of devices name their limits
     if said and not type(error).__module__.startswith("numpy"):
         message += f" ({said})"
     hints = (

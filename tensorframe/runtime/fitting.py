@@ -24,7 +24,7 @@ from tensorframe.site import describe
 
 # Whether what is computed here is a tile of a plan that does not fit.
 _in_a_tile: ContextVar[bool] = ContextVar("tensorframe_in_a_tile", default=False)
-# What helps whoever has too much.
+# Suggestions where memory does not suffice.
 _DROP_AND_MOVE = (
     "del tensors that are not needed any more: those listed are held by references",
     "a cluster, or a device with more memory: tfr.estimate(t).peak says how much it takes",
@@ -249,7 +249,7 @@ def _budget_of(device: Device) -> Budget | None:
 
 
 def _memory_of(node: Node) -> tuple[int, int]:
-    """Return what tells the memory behind a computed node from others, and how many bytes of it the node refers to."""
+    """Return what identifies the memory behind a computed node, and how many bytes of it the node refers to."""
     handle = node.storage.handle
     block = getattr(handle, "block", None)  # of an array of a device
     if block is not None:

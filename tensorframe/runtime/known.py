@@ -63,7 +63,7 @@ class Number(Node):
 
     @property
     def storage(self) -> Storage:
-        """The number as an array that nobody writes to, made when somebody asks for the first time."""
+        """The number as an array that nobody writes to, made when it is first needed."""
         stored = self._stored
         if stored is None:
             array = np.asarray(self.value)

@@ -150,7 +150,7 @@ def waited(stamps: list[int], plan: Plan, actions: Iterable[Action]) -> Actions:
 
 
 def shown(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
-    """Count steps for whoever shows how far a run is, and let no device fall far behind in a long one."""
+    """Count steps for displays of progress, and let no device fall far behind in a long one."""
     with under_way(Compute(plan)) as compute:
         counted = compute.counted(actions)
         yield from paced(counted, plan, runner.seconds) if runner.waits and runner.long else counted

@@ -10,7 +10,7 @@ from tensorframe.graph.node import Node, discover
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate, host_array
 
-# Bytes of all values on the way to results, for which nobody has to ask whether they fit.
+# Bytes of all values on the way to results, up to which it is not checked whether they fit.
 _LIGHT = 1 << 20
 
 

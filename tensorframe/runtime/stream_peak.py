@@ -111,7 +111,7 @@ def _left_behind(cut: Cut, tile: Tile, after: Tile) -> Node | None:
 
 
 class _PlannedTiles(dict[int, tuple[TileGraph, Plan, "_Results"]]):
-    """The graphs and plans of a pass's tiles, by the places where these begin; each is made when it is asked for."""
+    """The graphs and plans of a pass's tiles, by the places where these begin; each is made when it is needed."""
 
     def __init__(self, stream: Stream, number: int) -> None:
         super().__init__()

@@ -215,7 +215,7 @@ class Compute:
         )
 
     def _rest(self, done: int, elapsed: float, in_step: float) -> tuple[float | None, float | None]:
-        """Return the seconds that are left, and the share of the work that is done, if steps before tell."""
+        """Return the seconds that are left, and the share of the work that is done, if earlier steps show it."""
         efforts = self._efforts
         total = efforts[-1]
         if not total or efforts[done] < _TELLING * total or elapsed <= in_step:

@@ -35,8 +35,8 @@ class Capture:
     """A request: `order` holds all nodes, consumers first; `wanted` those to compute; `leaves` those given.
 
     `recipes` are, in the same order, the inputs that the nodes had when the request was captured, None for leaves:
-    another thread may compute a node, and drop its inputs, at any time. The first `roots` nodes of the order were asked
-    for; the rest of those wanted is held.
+    another thread may compute a node, and drop its inputs, at any time. The first `roots` nodes of the order were
+    requested; the rest of those wanted is referenced.
     """
 
     order: list[Node]

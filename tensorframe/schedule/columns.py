@@ -1,4 +1,4 @@
-"""Columns: what packages have to say of each step of a plan, beside what it moves and computes."""
+"""Columns: what packages add to each step of a plan that is shown, beside what it moves and computes."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def forget_warnings() -> None:
 
 
 class Abilities:
-    """What devices can do, asked of each backend once for every op and its dtypes while a plan is made."""
+    """What devices support: one query of a backend for each op and its dtypes while a plan is made."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], str | None] = {}

@@ -114,7 +114,7 @@ def _names_by(labels: Mapping[Key, Label]) -> dict[Key, str]:
 
 
 def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dict[int, Label]:
-    """Return the labels of a plan's slots, as far as the request tells what they are; numbers are known at once."""
+    """Return the labels of a plan's slots, as far as the request has names for them; numbers are known at once."""
     labelled = _labelled(request.order, request.recipes)
     texts: dict[Node, str] = {}
     for node in request.order if scope else ():
@@ -223,7 +223,7 @@ def _assigned(labels: Mapping[Key, Label]) -> Iterator[tuple[Key, str]]:
 
 
 def number_text(value: Any) -> str:
-    """Return a number in at most six digits; one that only a call will tell, by the argument that it depends on."""
+    """Return a number in at most six digits; one that is known only in a call, by the argument that it depends on."""
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
     if type(value) is TracedNumber:

@@ -158,7 +158,7 @@ def _stays(plan: Plan, step: Step) -> bool:
 
 
 def _writes_over(step: Step) -> bool:
-    """Whether what runs the step writes where it is told to."""
+    """Whether the program of the step writes into the buffers that it is given."""
     return backend_of(step.device).writes_over(step.region, step.device)
 
 

@@ -76,7 +76,7 @@ class Pass(NamedTuple):
     name: str
     run: Callable[..., list[Node]]
     optional: bool = True
-    places: bool = False  # tells which nodes run elsewhere than they were recorded for
+    places: bool = False  # reports which nodes run elsewhere than they were recorded for
 
 
 GRAPH_PASSES = (

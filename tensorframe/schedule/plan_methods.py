@@ -7,6 +7,6 @@ from __future__ import annotations
 
 
 class PlanMethods:
-    """What a notebook asks of a plan."""
+    """What a notebook calls on a plan."""
 
     __slots__ = ()

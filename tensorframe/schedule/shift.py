@@ -101,7 +101,7 @@ def _readers(order: Sequence[Node], homes: Homes) -> dict[Node, list[Node]]:
 def _costs_less(
     group: Sequence[Node], target: Device, readers: dict[Node, list[Node]], homes: Homes
 ) -> bool:
-    """Whether a group should run on `target`: by the bytes that move, or by time where that is asked for and known."""
+    """Whether a group should run on `target`: by the bytes that move, or by time (the option `placement`)."""
     there, here = _moved(group, target, readers, homes), _moved(group, None, readers, homes)
     if config.get().placement == "time":
         home = homes.of[group[0]]

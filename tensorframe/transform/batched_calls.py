@@ -37,7 +37,7 @@ class BatchedCall(NamedTuple):
     def pull_back(
         self, cts: Sequence[Term | None], whole: Term, operands: Sequence[Term]
     ) -> Sequence[Any]:
-        """Return what the rule says of one example, for all of them."""
+        """Return what the rule gives for one example, for all of them."""
         examples: dict[Node, Node] = {}
 
         def of_one_example(term: Term) -> Term:

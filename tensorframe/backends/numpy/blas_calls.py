@@ -1,4 +1,4 @@
-"""Products of matrices as the calls of BLAS that `np.matmul` makes of them, for whoever makes these without Python.
+"""Products of matrices as the calls of BLAS that `np.matmul` makes of them, for those who make these without Python.
 
 Which function of BLAS is called, and how it is told of the operands, decides about bits: this follows NumPy's choice.
 """

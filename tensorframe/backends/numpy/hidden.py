@@ -93,7 +93,7 @@ class Columns:
         return known
 
     def of_all(self, indices: Sequence[Index], key: Any) -> tuple[tuple[int, int], ...]:
-        """Return where the ranges of all blocks begin and end; `key` tells these blocks from others."""
+        """Return where the ranges of all blocks begin and end; `key` identifies these blocks."""
         ranges = self._known_ranges.get(key)
         if ranges is None:
             all_columns = [self.of(index) for index in indices]

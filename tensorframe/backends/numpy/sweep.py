@@ -245,7 +245,7 @@ def _first_of(program: Program, operands: Sequence[Array]) -> Array:
 
 
 def _foreseen(stand_ins: StandIns, program: Program, operands: Sequence[Array]) -> Array:
-    """Return what stands in for it; LookupError if that cannot be told."""
+    """Return its stand-in; LookupError if that is unknown."""
     outputs = foresee(program, operands, stand_ins)
     if outputs is None:
         raise LookupError
@@ -276,7 +276,7 @@ class _Sweep:
         self._targets = [_as_product(self._outputs[taker.output], taker) for taker in takers]
 
     def run(self) -> dict[int, Array]:
-        """Return the products that are asked for."""
+        """Return the products that are outputs."""
         inner = sum([self._factors[maker.factors[0]].shape[-1] for maker in self._makers])
         widths = sum([taker.shape[-1 if taker.is_left else -2] for taker in self._takers])
         self._prepare()
@@ -371,7 +371,7 @@ class _Sweep:
 
 
 def _new(taker: _Taker) -> Array:
-    """Return memory for a product, with its axes as they are asked for."""
+    """Return memory for a product, with its axes in the requested order."""
     axes = taker.permutation
     shape = taker.shape if axes is None else tuple([taker.shape[axis] for axis in axes])
     return host_pool.empty(shape, taker.dtype)

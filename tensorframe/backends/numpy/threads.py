@@ -27,7 +27,7 @@ Job = TypeVar("Job")
 
 
 class _Counter:
-    """Hands out jobs one by one to whichever thread asks, until there are none or the caller has given up."""
+    """Hands out jobs one by one to threads that are free, until there are none or the caller has given up."""
 
     def __init__(self, length: int) -> None:
         self.next = count().__next__  # atomic in CPython

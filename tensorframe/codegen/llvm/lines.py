@@ -1,4 +1,4 @@
-"""Software prefetch and streaming stores: whole lines of the cache, asked for early, or written past it.
+"""Software prefetch and streaming stores: whole lines of the cache, prefetched, or written past it.
 
 Written where they are needed: to compile a function of its own takes LLVM longer than all instructions in one of these.
 """

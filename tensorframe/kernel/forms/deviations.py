@@ -86,7 +86,7 @@ def deviations(region: Region, full: Sequence[bool]) -> dict[int, int]:
 
 
 def followed_by(region: Region, value: int, centred: Mapping[int, int]) -> int | None:
-    """Return the sum of squared distances that also tells what the elements themselves sum to, if `value` is that.
+    """Return the sum of squared distances that also gives the sum of the elements themselves, if `value` is that.
 
     What is seen outside has the bits of a sum in its own order.
     """

@@ -370,7 +370,7 @@ def _row_pivot(
 
 
 def _early_exit(form: Form, chunk_number: ir.Expr, height: ir.Expr, place: ir.Expr) -> ir.Statement:
-    """Return the loop that asks the chunks before; those that are not done yet are as they were made: no answer."""
+    """Return the loop over the flags of earlier chunks; one that is not done yet has its initial value: no answer."""
     ((value, buffer),) = form.partials.items()
     total, before = accumulator(form, value), ir.index("before")
     known = ir.load(buffer, before * height + place)

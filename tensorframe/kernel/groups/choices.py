@@ -130,7 +130,7 @@ def _in_one_pass(stages: Stages) -> bool:
 
 
 def name_of(region: Region, nest: Nest) -> str:
-    """Return what tells kernels with different best choices apart: ops, layouts, and sizes to a factor of two."""
+    """Return what distinguishes kernels with different best choices: ops, layouts, and sizes to a factor of two."""
     ops = [(op.op.name, op.dtype.name, *op.inputs) for op in region.ops]
     inputs = [(dtype.name, len(shape)) for shape, dtype in region.inputs]
     layouts = sorted(_pattern(access.steps) for access in nest.accesses.values())

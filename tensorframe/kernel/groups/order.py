@@ -96,7 +96,7 @@ class Order(NamedTuple):
 
 
 def is_ordered(form: Form, number: int) -> bool:
-    """Whether the order in which a pass takes in its elements tells in its results."""
+    """Whether the results of a pass depend on the order in which it takes in its elements."""
     return any(form.accumulation(value).ordered for value in reductions_in(form, number))
 
 

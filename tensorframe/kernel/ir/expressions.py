@@ -177,7 +177,7 @@ _dead: deque[_Interned] = deque()
 
 
 def _intern(kind: type[Expr | Buffer], dtype: DType, mark: Any, **fields: Any) -> Any:
-    """Return the one object with these fields; `mark` tells it from others of its kind and dtype."""
+    """Return the one object with these fields; `mark` distinguishes it from others of its kind and dtype."""
     key = (kind, dtype, mark)
     reference = _interned.get(key)
     known = None if reference is None else reference()

@@ -178,7 +178,7 @@ Waiting = ir.Combine | ir.Barrier | ir.MultiplyTiles
 
 
 def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -> None:
-    """Run threads from barrier to barrier, and join their values where they ask for it."""
+    """Run threads from barrier to barrier, and join their values at a `Combine`."""
     while True:
         reached = [next(waiting, None) for waiting in running]
         if len(set(map(id, reached))) > 1:

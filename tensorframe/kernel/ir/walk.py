@@ -13,7 +13,7 @@ from tensorframe.kernel.ir import language as ir
 def in_order(roots: Iterable[ir.Expr], known: Container[ir.Expr]) -> list[ir.Expr]:
     """Return the expressions that `roots` are made of, operands first, without what is known and its operands.
 
-    Every pass over a kernel asks for this, many times: it is a fifth of the time that making one takes.
+    Every pass over a kernel calls this, many times: it is a fifth of the time that making one takes.
     """
     order: dict[ir.Expr, None] = {}
     begun: list[ir.Expr] = []

@@ -20,7 +20,7 @@ _INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS}) | PIECED
 _GENERATORS = frozenset({ARANGE, FULL})
 
 
-# Answers that are kept: planning a node asks a few times, of few ops and dtypes.
+# Answers that are cached: planning a node queries a few times, of few ops and dtypes.
 _KEPT = 4096
 
 

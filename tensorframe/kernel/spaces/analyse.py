@@ -82,7 +82,7 @@ def complete(region: Region, space: Space) -> str | None:
 def _joined_with_one(region: Region, space: Space, waiting: list[Space]) -> Space | None:
     """Return a space together with one of those that wait, which waits no longer; None if it fits to none of them.
 
-    What two have in common tells which of their loops are the same; else those of the same number are.
+    What two have in common decides which of their loops are the same; else those of the same number are.
     """
     for pairs in (partial(_shared, region), _by_number):
         for index, other in enumerate(waiting):

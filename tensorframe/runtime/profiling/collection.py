@@ -115,7 +115,7 @@ class Collection:
             self._add_up(tally)
 
     def device_times(self, times: Sequence[int | None], thread: int, /) -> None:
-        """Take what devices have counted for the steps of a run that is told next."""
+        """Take what devices have counted for the steps of the run that is reported next."""
         self._device_times[thread] = times
 
     def small_run(self, last: Node, stamps: Sequence[int], thread: int, /) -> None:
@@ -131,7 +131,7 @@ class Collection:
             self._add_up(tally)
 
     def span(self, span: Span, /) -> None:
-        """Take work that was told by itself."""
+        """Take a span of work beside steps."""
         with self._lock:
             time = self._met(span.thread)
             inside = time.absorb_nested(span.began)
@@ -199,7 +199,7 @@ class Collection:
             self._keep(tally, times)
 
     def _add_closely(self, tally: PlanTally, stamps: Sequence[int]) -> None:
-        """Add a run that needs a closer look: it broke off, or something in it was told by itself."""
+        """Add a run that needs a closer look: it broke off, or spans were reported in it."""
         with self._lock:
             time = tally.thread
             inside = time.absorb_nested(stamps[0])

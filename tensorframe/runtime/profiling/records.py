@@ -106,7 +106,7 @@ class DeviceMemory:
     is_planned: bool
     """Whether `peak` is what plans say, rather than what was measured."""
     allocations: int | None = None
-    """Blocks that the device was asked for; the others were used again."""
+    """Blocks that the device allocated; the others were used again."""
 
 
 @dataclass(frozen=True, slots=True)

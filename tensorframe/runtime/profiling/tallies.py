@@ -146,7 +146,7 @@ class PlanTally(Log):
         self.runs = 0
         self.unfinished = 0
         self.planned = 0  # runs for which the plan was made
-        self.around = 0  # nanoseconds in runs that are neither steps nor told as spans
+        self.around = 0  # nanoseconds in runs that are neither steps nor spans
         self._latest: Sequence[int] = ()  # the steps of the last run that was added
 
     @cached_property
@@ -155,7 +155,7 @@ class PlanTally(Log):
         return [Tally(site) for site in self.sites]
 
     def add_up(self, times: Times) -> None:
-        """Add runs that have done every step, and nothing besides that was told by itself."""
+        """Add runs that have done every step, and reported no span besides."""
         gaps = np.diff(times, axis=1)
         self._latest = gaps[-1, 1:-1].tolist()
         before, *totals, after = gaps.sum(axis=0).tolist()
@@ -166,7 +166,7 @@ class PlanTally(Log):
             tally.add(total, len(times), fastest, slowest)
 
     def add_closely(self, stamps: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int]:
-        """Add a run that broke off, or in which something was told by itself: spans that begin and end so.
+        """Add a run that broke off, or in which spans were reported: those that begin and end so.
 
         Their time is not that of the step around them. Returns the step for each span, -1 where it is in none.
         """

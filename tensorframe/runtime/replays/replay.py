@@ -115,7 +115,7 @@ class Replay:
             return self._as_nodes((run_alone(program, self._leaves(values), self.plan, self),))
         stamps = [perf_counter_ns()] if spans.collectors else None
         if self._bound is not None:
-            # who looks on sees every step
+            # observers see every step
             looks = stamps is not None or events.listeners
             outputs = None if looks else self._bound.run(values, self._leaves)
             if outputs is not None:

@@ -117,7 +117,7 @@ def take_in(
         return False
     made = [node for node in reversed(maker.nodes) if node not in copies]
     new = [node for node in made if node not in reader.nodes]
-    # asked for all of them before: most groups that are refused are too large
+    # checked for all of them before: most groups that are refused are too large
     if not all(
         has_room(node, ops, capabilities) for ops, node in enumerate(new, len(reader.nodes))
     ):

@@ -75,7 +75,7 @@ class _Hosting:
         return [group for group in dict.fromkeys(reading) if group is not maker]
 
     def waits(self, group: Group, other: Group) -> bool:
-        """Whether `group` needs, directly or not, something that `other` makes; True where that takes long to tell."""
+        """Whether `group` needs, directly or not, something that `other` makes; True where finding out takes long."""
         stack, seen = [group], {group}
         while stack:
             for source in stack.pop().inputs:

@@ -41,7 +41,7 @@ class _Table:
     """Operations for an element of each node, from what is stored or reduced: shared out among its consumers.
 
     `flat` are nodes that loops of their own would compute on vectors, whatever their shape: nothing that they are made
-    from has another shape. `own` leaves those out that are costly themselves: they ask for a place of their own.
+    from has another shape. `own` leaves those out that are costly themselves: they need a place of their own.
     """
 
     total: dict[Node, float] = field(default_factory=dict)

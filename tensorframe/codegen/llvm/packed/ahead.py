@@ -1,4 +1,4 @@
-"""Memory that a thread needs soon: tiles ask for a line now and then while they multiply.
+"""Software prefetch in tiles: now and then, while they multiply, a line that their thread needs soon.
 
 What lies far apart, or begins anew with each block, no processor foresees: a tile would wait for it. A block has a list
 of spans, each a place, bytes from one line to the next, and lines; a tile takes some of these, and the list goes on

@@ -132,7 +132,7 @@ _TILE = """\
                           ptr %tile_result`W`, i64 %pitch, i64 %resumed, i64 %last,
                           ptr `AHEAD`, i64 `LINE_STEP`)"""
 
-# tiles that are wide enough have time to ask for memory
+# tiles that are wide enough have time to prefetch
 _ASKED = """\
   %asked`H`_`W` = call {ptr, i64} @lines_for_tile(ptr %asked, i64 %pairs)
   %ahead`H`_`W` = extractvalue {ptr, i64} %asked`H`_`W`, 0

@@ -95,7 +95,7 @@ class Tile:
         ]
 
     def _asked(self) -> list[str]:
-        """Return what asks for a line every other term, as fast as lines come; narrow tiles have no time for it."""
+        """Return the prefetch of a line every other term, as fast as lines come; narrow tiles have no time for it."""
         if len(self._vectors) == 1:
             return []
         return [

@@ -22,7 +22,7 @@ _BYTES = 4  # of a word
 
 
 def takes(region: Region, product: Product) -> bool:
-    """Whether the factors are of bytes, and signed ones where the result tells them from others."""
+    """Whether the factors are of bytes, and signed ones where the result depends on it."""
     dtypes = {region.inputs[factor.source][1] for factor in (product.left, product.right)}
     if product.dtype in (int8, uint8):
         return dtypes <= {int8, uint8}

@@ -21,7 +21,7 @@ from tensorframe.kernel.nest.nest import Nest, arrange, linear
 from tensorframe.quick_dataclasses import dataclass
 
 LEFT, RIGHT = "left", "right"
-# accesses that are never read: they tell which loops run along the columns, the rows and the parts, and keep them apart
+# accesses that are never read: they mark which loops run along the columns, the rows and the parts, and keep them apart
 COLUMNS = "columns"
 _MARKS = (COLUMNS, "rows", "part")
 

@@ -275,7 +275,7 @@ class _Flat:
 
 
 def _sum(*terms: ir.Expr) -> ir.Expr:
-    """Return the sum of positions: zeros alone are none that could be told from elements."""
+    """Return the sum of positions: zeros alone could not be distinguished from elements."""
     summands = [term for term in terms if term is not ZERO]
     return sum(summands[1:], summands[0]) if summands else ZERO
 

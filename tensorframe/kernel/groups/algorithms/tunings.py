@@ -82,7 +82,7 @@ class Tunings:
 
 
 def name_of(stack: int, rows: int, columns: int, length: int, dtype: str) -> str:
-    """Return what tells products apart for which other tiles may be the best."""
+    """Return what distinguishes products for which other tiles may be the best."""
     return f"{stack} x {rows} x {length} x {columns} {dtype}"
 
 

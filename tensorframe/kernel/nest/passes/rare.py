@@ -1,4 +1,4 @@
-"""Speculation: a kernel without the costly sides that hardly any element needs, which tells whether one did.
+"""Speculation: a kernel without the costly sides that hardly any element needs, which sets a flag if one did.
 
 `where_rare` would compute both sides for every element: for sin, angles beyond 2^17 take four times as long as others.
 The speculative kernel has the cheap sides only, and sets a flag where a condition held: then the general kernel runs

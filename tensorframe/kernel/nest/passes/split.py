@@ -1,4 +1,4 @@
-"""Index-set splitting: loops are divided where pieces begin and end, so that nothing inside them asks where it is.
+"""Index-set splitting: loops are divided where pieces begin and end, so that nothing inside branches on its position.
 
 Builders write a value that differs from piece to piece as a choice by conditions `index < bound`. Along the index of a
 loop these hold in one part and not in the other: each part becomes a loop of its own, in which the choice is made. What
