@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,8 @@ class Choice:
 def output_maker(shape: Shape, dtype: DType, layout: Sequence[int]) -> Callable[[], Any]:
     """Return the function that makes an output whose axes are in this order in memory."""
     order = None if list(layout) == sorted(layout) else layout
+    if order is None and prod(shape) * dtype.itemsize < host_pool.SMALLEST:
+        return partial(np.empty, shape, dtype)  # as the pool would, five calls later
     return partial(host_pool.empty, shape, dtype, order)
 
 

@@ -30,6 +30,11 @@ def follow(
 
     The map of operand `number` is kept in `space.maps` under `(value, number)`, so that later splits reach it.
     """
+    if op.kind is Kind.MAP:  # most nodes
+        maps, result = space.maps, space.maps[value]
+        for number, shape in enumerate(operands):
+            maps[value, number] = broadcast_map(result, shape)
+        return [None] * len(operands)
     if op in PIECED:
         return _follow_pieces(space, value, op, attrs, operands)
     if op in GATHERS:
@@ -125,7 +130,7 @@ def _operand_map(
     space: Space, value: Hashable, op: Op, attrs: tuple[Any, ...], shape: Shape
 ) -> Map | str:
     result = space.maps[value]
-    if op.kind is Kind.MAP or op is EXPAND:
+    if op is EXPAND:
         return broadcast_map(result, shape)
     if op is PERMUTE:
         return tuple([result[attrs[0].index(axis)] for axis in range(len(shape))])
