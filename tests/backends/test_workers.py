@@ -31,8 +31,10 @@ from tests.backends.kernels import I, kernel, named, over, result, slots
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
-from tensorframe.backends.llvm import workers
+from tensorframe.backends.bound import NativeCall
+from tensorframe.backends.llvm import prepared_calls, workers
 from tensorframe.backends.llvm.functions import kernel_function
+from tensorframe.backends.llvm.prepared_calls import PreparedCalls, side_by_side
 from tensorframe.backends.llvm.workers import run_ranges
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +71,37 @@ def test_every_index_is_run_once(threads):
         for total in (0, 1, 2, 7, 100, 4097):
             for grain in (1, 2, 3, 64, 5000):
                 assert (counted(total, grain, times=10) == 10).all(), (total, grain)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+@pytest.mark.parametrize("joined", [False, True])
+def test_calls_side_by_side_are_one_call_with_the_chunks_of_each(threads, joined, monkeypatch):
+    monkeypatch.setattr(prepared_calls, "core_count", lambda: 16)
+    sizes = [(1000, 37), (1, 37), (37, 37), (100, 1)]
+    counts = [np.zeros(total, np.int64) for total, _ in sizes]
+    ranges = [np.zeros(total, np.uint64) for total, _ in sizes]
+    calls = [
+        NativeCall(kernel_function(*text).address, *size, slots(y), b"", (y,), joined=joined)
+        for text, arrays in ((COUNT, counts), (RANGES, ranges))
+        for y, size in zip(arrays, sizes, strict=True)
+    ]
+    together = side_by_side(calls)
+    assert [(call.total, call.grain) for call in together] == [(2 * (28 + 1 + 1 + 100), 1)]
+    with tfr.config.override(threads=threads):
+        for _ in range(10):
+            assert PreparedCalls(together).run(0) == 1
+    assert all((y == 10).all() for y in counts)
+    if not joined:
+        chunks = ranges[0].reshape(-1)[:74].tolist()
+        assert chunks == [37] * 37 + [37 * 1000000 + 74] * 37
+
+
+def test_calls_that_are_looked_after_stay_apart():
+    y = np.zeros(10, np.int64)
+    call = NativeCall(kernel_function(*COUNT).address, 10, 10, slots(y), b"", (y,))
+    assert side_by_side([call]) == [call]
+    for other in (call._replace(flag=np.zeros(1, bool)), call._replace(limits_blas=True)):
+        assert side_by_side([call, other]) == [call, other]
 
 
 def test_the_chunks_are_the_same_for_any_number_of_threads():
@@ -223,7 +256,8 @@ ENDING = """
 import atexit, sys, threading, time
 import numpy as np
 import tensorframe as tfr
-from tensorframe.backends.llvm import workers
+from tensorframe.backends.bound import NativeCall
+from tensorframe.backends.llvm import prepared_calls, workers
 from tests.backends.test_workers import counted
 workers.core_count = lambda: 4
 tfr.config.configure(threads=4)

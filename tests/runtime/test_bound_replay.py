@@ -329,7 +329,7 @@ def test_products_are_the_calls_that_numpy_makes(dtype: Any) -> None:
     if library(np.dtype(dtype)) is None:
         pytest.skip("NumPy has another BLAS here")
     from tensorframe.backends.llvm.blas_calls import bound_matmuls
-    from tensorframe.backends.llvm.workers import PreparedCalls
+    from tensorframe.backends.llvm.prepared_calls import PreparedCalls
 
     made = 0
     for rows, inner, columns in [(1, 7, 5), (6, 9, 1), (3, 4, 5), (1, 300, 200), (2, 64, 33)]:

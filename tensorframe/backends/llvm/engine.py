@@ -190,7 +190,7 @@ class CompilingBackend(NumpyBackend):
         """Return what runs calls of kernels without the interpreter; None where LLVM does not load."""
         if unusable() is not None:
             return None
-        from tensorframe.backends.llvm.workers import PreparedCalls  # imports LLVM
+        from tensorframe.backends.llvm.prepared_calls import PreparedCalls  # imports LLVM
 
         return PreparedCalls(calls)
 

@@ -13,7 +13,7 @@ from tensorframe.backends.llvm.compile import PLAIN
 from tensorframe.backends.llvm.target import processor
 from tensorframe.codegen.llvm import SELECTED
 
-SYMBOLS = ("run_alone", "run_shared", "run_calls", "serve", "pause", "give_way")
+SYMBOLS = ("run_alone", "run_shared", "run_calls", "run_several", "serve", "pause", "give_way")
 LINE = 64
 CALL_WORDS = 8
 POOL_BYTES = 4 * LINE  # what threads write stays away from what others only read
@@ -286,6 +286,49 @@ next:
   br label %look
 done:
   ret i64 %at
+}
+
+; Chunks `start` to `stop` of several calls prepared beforehand, which count on from each to the next: `varying` has how
+; many calls there are, and then the calls.
+define void @run_several(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
+entry:
+  %count = load i64, ptr %varying
+  %calls = getelementptr i64, ptr %varying, i64 1
+  br label %look
+look:
+  %at = phi i64 [0, %entry], [%after, %next]
+  %begin = phi i64 [0, %entry], [%end, %next]
+  %this = getelementptr %call, ptr %calls, i64 %at
+  %chunks_at = getelementptr %call, ptr %this, i32 0, i32 3
+  %chunks = load i64, ptr %chunks_at
+  %end = add i64 %begin, %chunks
+  %low = call i64 @llvm.umax.i64(i64 %start, i64 %begin)
+  %high = call i64 @llvm.umin.i64(i64 %stop, i64 %end)
+  %some = icmp ult i64 %low, %high
+  br i1 %some, label %run, label %next
+run:
+  %function = load ptr, ptr %this
+  %total_at = getelementptr %call, ptr %this, i32 0, i32 1
+  %total = load i64, ptr %total_at
+  %grain_at = getelementptr %call, ptr %this, i32 0, i32 2
+  %grain = load i64, ptr %grain_at
+  %varying_at = getelementptr %call, ptr %this, i32 0, i32 4
+  %given = load ptr, ptr %varying_at
+  %fixed_at = getelementptr %call, ptr %this, i32 0, i32 5
+  %kept = load ptr, ptr %fixed_at
+  %joined_at = getelementptr %call, ptr %this, i32 0, i32 7
+  %joined = load i64, ptr %joined_at
+  %first = sub i64 %low, %begin
+  %last = sub i64 %high, %begin
+  call void @run_chunks(ptr %function, i64 %total, i64 %grain, i64 %joined, i64 %first, i64 %last,
+                        ptr %given, ptr %kept)
+  br label %next
+next:
+  %after = add i64 %at, 1
+  %more = icmp ult i64 %after, %count
+  br i1 %more, label %look, label %done
+done:
+  ret void
 }
 
 ; So many pauses, to find out how long one takes.

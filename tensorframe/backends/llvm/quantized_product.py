@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil
 from typing import Any
@@ -15,6 +15,7 @@ from tensorframe.backends.interruptible import is_interrupted_here, run_interrup
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
+from tensorframe.backends.llvm.prepared_calls import side_by_side
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
 from tensorframe.backends.numpy.quantized_product import Matrix
 from tensorframe.codegen.llvm.quantized_products import (
@@ -123,13 +124,20 @@ def bound_preparation(x: Array, operands: Operands, matrix: Matrix) -> NativeCal
     )
 
 
-def bound_product(operands: Operands, matrix: Matrix, result: Array, each: int) -> NativeCall:
-    """Return the call that writes a product to `result`, so many columns at least at once."""
+def bound_products(
+    operands: Operands, matrices: Sequence[Matrix], results: Sequence[Array], nbytes: int
+) -> list[NativeCall]:
+    """Return the calls that write products to `results`; a thread takes so many bytes of a matrix at least."""
+    pairs = zip(matrices, results, strict=True)
+    return side_by_side([_bound_product(operands, *pair, nbytes) for pair in pairs])
+
+
+def _bound_product(operands: Operands, matrix: Matrix, result: Array, nbytes: int) -> NativeCall:
     function = _functions(matrix)
     return NativeCall(
         function.code.addresses[QUANTIZED],
         len(matrix.words),
-        each,
+        rows_in(nbytes, matrix),
         _product(operands, matrix, result),
         b"",
         (function.code, operands, matrix, result),

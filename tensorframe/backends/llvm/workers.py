@@ -10,27 +10,22 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from threading import Thread
 from time import perf_counter_ns
 from typing import Any, Protocol
 
-import numpy as np
-
 from tensorframe import config
-from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.llvm import ahead, native
-from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import begin, placed
-from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.forks import in_forked_processes, new_lock
 
 _NAME = "workers"  # of the module of compiled functions
 _MOST_THREADS = 255  # there are 8 bits for the number of threads
-_MOST_CHUNKS = 2**32 - 1
+MOST_CHUNKS = 2**32 - 1
 _ALERT = 50  # microseconds for which who waits keeps its core to itself
 _AT_ONCE = 16  # chunks for each thread that are run in one go, however long they take
 _UNHEARD = 30_000_000  # nanoseconds of a part of a job; the next one is longer where it was less
@@ -143,42 +138,6 @@ _brief: set[tuple[int, int, bytes]] = set()
 _MOST_BRIEF = 1024
 
 
-class PreparedCalls:
-    """Calls one after the other, without the interpreter between them; see `run_calls` in `native.py`.
-
-    A place without a call is one where `run` returns.
-    """
-
-    def __init__(self, calls: Sequence[NativeCall | None]) -> None:
-        self._count = len(calls)
-        self._owners: list[Any] = []
-        self._table = np.zeros((max(len(calls), 1), native.CALL_WORDS), np.uint64)
-        self._most = 1  # chunks of a call
-        self._limits_blas = any(call is not None and call.limits_blas for call in calls)
-        for row, call in zip(self._table, calls, strict=False):
-            if call is not None:
-                row[:] = self._words(call)
-
-    def _words(self, call: NativeCall) -> tuple[int, ...]:
-        chunks = -(-call.total // call.grain)
-        self._most = max(self._most, min(chunks, _MOST_CHUNKS))
-        slots = [np.frombuffer(given or bytes(8), np.uint8) for given in call[3:5]]
-        self._owners += [*slots, call.owners, call.flag]
-        flag = 0 if call.flag is None else address(call.flag)
-        given = (*map(address, slots), flag, int(call.joined))
-        return (call.function, call.total, call.grain, chunks, *given)
-
-    def run(self, first: int) -> int:
-        """Run those from `first` on; return the number of the one that set its flag, or is none, or their count."""
-        pool = _State.pool or _new_pool()
-        threads = min(thread_count(), core_count(), self._most)
-        table = address(self._table)
-        if not self._limits_blas:
-            return pool.run_calls(table, first, self._count, threads)
-        with blas.one_thread():
-            return pool.run_calls(table, first, self._count, threads)
-
-
 class _Worker:
     """A thread that takes part in jobs, and the lock that it sleeps on."""
 
@@ -213,7 +172,8 @@ class _Pool:
     def __init__(self) -> None:
         code = placed(_NAME, native.text(), native.SYMBOLS)
         addresses = code.addresses
-        self._code = code
+        self.code = code
+        self.several: int = addresses["run_several"]
         self._run_alone, self._run_shared = (
             _ALONE(addresses["run_alone"]),
             _SHARED(addresses["run_shared"]),
@@ -244,7 +204,7 @@ class _Pool:
     ) -> int:
         """Run the chunks of a job from `first` to before `chunks`; return how many of them workers ran."""
         job = (function, total, grain, first, chunks, varying, fixed, joined)
-        if threads < 2 or self.closed or chunks > _MOST_CHUNKS:
+        if threads < 2 or self.closed or chunks > MOST_CHUNKS:
             self._run_alone(*job)
             return 0
         threads = self._alert(threads)
@@ -317,6 +277,11 @@ class _State:
     pool: _Pool | None = None
     alone = 0  # nanoseconds for which callers have run chunks without workers
     creating = new_lock()
+
+
+def pool_of_process() -> _Pool:
+    """Return the workers of this process; threads start when they are needed."""
+    return _State.pool or _new_pool()
 
 
 def _new_pool() -> _Pool:

@@ -181,8 +181,7 @@ def bound_product(factors: Sequence[Array], attrs: tuple[int, int], kernels: Any
     operands = kernels.new_operands(rows, matrices[0])
     result, parts = _parts(len(rows), matrices, kernels)
     calls = [kernels.bound_preparation(rows, operands, matrices[0])]
-    for matrix, (part, _) in zip(matrices, parts, strict=True):
-        calls.append(kernels.bound_product(operands, matrix, part, kernels.rows_in(_CHUNK, matrix)))
+    calls += kernels.bound_products(operands, matrices, [part for part, _ in parts], _CHUNK)
     return Bound([result.reshape((*x.shape[:-1], result.shape[1]))], calls)
 
 
