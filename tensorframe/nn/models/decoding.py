@@ -104,14 +104,34 @@ def joined(x: Tensor, layers: Sequence[Linear], size: int) -> Tensor:
 
     For a few tokens that is one call, where the device computes such rows whole, or in one kernel.
     """
-    few = 0 < prod(x.shape[:-1]) <= FEW and x.dtype in NARROW | {float32}
     able = capabilities(x.device)
-    is_one = few and history.get() is None and (able.whole or able.compiles)
-    products = _joined(x, layers) if is_one else None
+    products = _joined(x, layers) if _is_step(x) and (able.whole or able.compiles) else None
     if products is None:
         return concat([_as_heads(layer(x), size) for layer in layers], axis=2)
     biases = [layer.bias for layer in layers if layer.bias is not None]
     return _as_heads(products + concat(biases) if biases else products, size)
+
+
+def apart(x: Tensor, layers: Sequence[Linear]) -> list[Tensor]:
+    """Return what each of several layers without a bias gives.
+
+    For a few tokens that is one call, where the device computes such rows whole. Elsewhere a kernel goes on with what
+    one layer gives while it computes another.
+    """
+    products = _joined(x, layers) if _is_step(x) and capabilities(x.device).whole else None
+    if products is None:
+        return [layer(x) for layer in layers]
+    parts, first = [], 0
+    for layer in layers:
+        parts.append(products[..., first : first + layer.out_features])
+        first += layer.out_features
+    return parts
+
+
+def _is_step(x: Tensor) -> bool:
+    """Whether features are those of a few tokens, without gradients: reading weights is what their products take."""
+    few = 0 < prod(x.shape[:-1]) <= FEW and x.dtype in NARROW | {float32}
+    return few and history.get() is None
 
 
 def _as_heads(features: Tensor, size: int) -> Tensor:

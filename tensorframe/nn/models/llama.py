@@ -24,7 +24,7 @@ from tensorframe.nn.layers.embedding import Embedding
 from tensorframe.nn.layers.keys import keys_for
 from tensorframe.nn.layers.linear import Linear
 from tensorframe.nn.layers.normalization import RMSNorm
-from tensorframe.nn.models.decoding import Seen, after, checked, joined, look
+from tensorframe.nn.models.decoding import Seen, after, apart, checked, joined, look
 from tensorframe.nn.models.files import place_quantized, read_folder, renamed
 from tensorframe.nn.models.llama_config import LlamaConfig, gguf_config
 from tensorframe.nn.module import Buffer, Module
@@ -107,7 +107,8 @@ class GatedMLP(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the gated features, of the shape of `x`."""
-        features: Tensor = self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))
+        gate, up = apart(x, (self.gate_proj, self.up_proj))
+        features: Tensor = self.down_proj(functional.silu(gate) * up)
         return features
 
 
