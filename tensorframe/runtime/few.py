@@ -23,10 +23,10 @@ MOST = 4
 _GENERATED = frozenset({ARANGE, FULL})
 
 
-def run_few(root: Node, options: Options) -> bool:
+def run_few(root: Node, options: Options, *, most: int = MOST) -> bool:
     """Compute `root` if it needs few nodes, all of them small and on the host; return whether it is computed.
 
-    Where it is not, what it needs may be.
+    There are `most` nodes at most. Where it is not, what it needs may be.
     """
     limit = options.small_size
     if spans.onlookers or options.validate or options.check_nan or prod(root.shape) > limit:
@@ -37,7 +37,7 @@ def run_few(root: Node, options: Options) -> bool:
         for source in inputs:
             if source.storage is not None or source.op is CONSTANT or source in nodes:
                 continue
-            if len(nodes) == MOST or prod(source.shape) > limit:
+            if len(nodes) == most or prod(source.shape) > limit:
                 return False
             if not source.inputs and source.op not in _GENERATED:
                 return False

@@ -61,6 +61,93 @@ def test_few_elements_are_replaced_at_once_as_numpy_does(name, made):
     assert other is x or other.tolist() == [0, 1, 2, 3, 4, 5]
 
 
+_KEYS = {
+    "an integer of NumPy's": (np.int64(2),),
+    "a number": (2,),
+    "integers of both": (1, np.int8(-1)),
+    "a number and a slice": (2, np.s_[1:3]),
+    "a slice and a number": (np.s_[::-1], 2),
+    "a list": ([0, -1, 0],),
+    "a list and a slice": ([0, 2], np.s_[1:]),
+    "lists of both": ([0, 2], [1, 1]),
+    "an array and an integer": (np.asarray([[0], [2]]), 1),
+    "arrays apart": (np.asarray([0, 2]), np.s_[:2], np.asarray([1, 0])),
+    "no positions": ([],),
+}
+
+
+def _known(key):
+    """The key with its integers as elements of a tensor."""
+    return tuple([tfr.asarray([item]).compute()[0] if type(item) is int else item for item in key])
+
+
+@pytest.mark.parametrize("made", [tuple, _known], ids=["integers", "elements"])
+@pytest.mark.parametrize("name", _KEYS)
+def test_keys_of_any_kind_select_and_replace_at_once(name, made):
+    key = _KEYS[name]
+    values = np.arange(36.0).reshape(3, 4, 3)[:, :, : 2 if len(key) == 3 else 1]
+    values = values if len(key) == 3 else values[..., 0].copy()
+    x = tfr.asarray(values).compute()
+    part = x[made(key)]
+    assert part.is_computed
+    assert part.shape == values[key].shape
+    np.testing.assert_array_equal(part.numpy(), values[key])
+    x[made(key)] = -1.0
+    expected = values.copy()
+    expected[key] = -1.0
+    assert x.is_computed
+    np.testing.assert_array_equal(x.numpy(), expected)
+    np.testing.assert_array_equal(part.numpy(), values[key])
+
+
+@pytest.mark.parametrize("key", [np.s_[..., 0], np.s_[:, None], None, np.s_[1, ...]], ids=str)
+def test_keys_with_new_axes_replace_at_once(key):
+    expected = np.arange(12.0).reshape(3, 4)
+    x = tfr.asarray(expected).compute()
+    x[key] = 5
+    expected[key] = 5
+    assert x.is_computed
+    np.testing.assert_array_equal(x.numpy(), expected)
+
+
+def test_zeros_are_filled_in_without_recording():
+    x, total, places = tfr.zeros((6, 2)), tfr.zeros(6), tfr.arange(6).compute()
+    for step in range(1, 6):
+        x[step] = x[step - 1] * 0.5 + 1
+        total[places[step]] += x[step].sum()
+        assert x.is_computed
+        assert total.is_computed
+    expected = 2 - 2.0 ** (1 - np.arange(6.0))
+    np.testing.assert_allclose(x.numpy(), expected[:, None].repeat(2, 1), rtol=1e-6)
+    np.testing.assert_allclose(total.numpy(), 2 * expected, rtol=1e-6)
+
+
+def test_what_takes_many_ops_or_elements_is_assigned_when_it_is_needed():
+    row = tfr.asarray(np.arange(3.0)).compute()
+    long = row
+    for _ in range(20):
+        long = long + 1
+    wide = tfr.asarray(np.ones((3, 5000))).compute() + 1
+    for values in (long, wide.sum(axis=1)):
+        x = tfr.zeros((2, 3), dtype="float64")
+        x[1] = values
+        assert not x.is_computed
+        np.testing.assert_array_equal(x[1].numpy(), values.numpy())
+
+
+def test_zeros_of_a_function_that_is_recorded_stay_numbers():
+    @tfr.jit
+    def step(value):
+        x = tfr.zeros((32, 32))
+        x[1:3] = 2.0
+        x[4] = value
+        return x + 1
+
+    plan = step.explain(tfr.asarray(1.0))
+    assert plan.bytes_read <= 16, "numbers, and no array of zeros"
+    assert step(tfr.asarray(1.0))[:6, 0].tolist() == [1, 3, 3, 1, 2, 1]
+
+
 def test_parts_are_assigned_from_where_they_overlap():
     x = tfr.asarray(np.arange(6.0)).compute()
     before = x[:]

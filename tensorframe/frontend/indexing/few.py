@@ -13,23 +13,32 @@ import numpy as np
 
 from tensorframe.backends import spans
 from tensorframe.backends.storage import Storage
-from tensorframe.config import Process, overridden
-from tensorframe.dtypes import BOOL, INTEGER, int64
+from tensorframe.config import Options, Process, overridden
+from tensorframe.dtypes import INTEGER, int64
+from tensorframe.frontend.indexing.numpy_keys import (
+    BOUNDS,
+    are_plain,
+    host_array,
+    host_places,
+    numpy_key,
+)
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, new_node, next_serial, ticks
 from tensorframe.graph.shape import Shape
-from tensorframe.graph.tracing import TracedNumber
-from tensorframe.ops.creation import CONSTANT, DATA
+from tensorframe.graph.tracing import TracedNumber, current
+from tensorframe.ops.creation import ARANGE, CONSTANT, DATA, FULL
+from tensorframe.runtime.few import run_few
 from tensorframe.runtime.known import SCALARS, Number, known
 from tensorframe.runtime.leaves import numbers
 
 _blank = object.__new__
 # Positions up to which an index is the sooner way to what they select.
 _AT_ONCE = 64
-# Bounds of slices that are numbers now: those of others may be computed, or unknown while a function is traced.
-BOUNDS: frozenset[type] = frozenset({int, type(None)})
+# Ops up to which what is assigned is computed.
+_OPS_AT_ONCE = 12
+# Tensors that loops fill in.
+_MADE_OF_NUMBERS = frozenset({FULL, ARANGE})
 
 
 def few_viewed(node: Node, *key: Any) -> Tensor | None:
@@ -41,7 +50,7 @@ def few_viewed(node: Node, *key: Any) -> Tensor | None:
     storage = node.storage
     if storage is None or type(storage.handle) is not np.ndarray or needing_nodes:
         return None
-    if not _are_plain(key):
+    if not are_plain(key):
         return None
     try:
         view = storage.handle[key]
@@ -77,7 +86,7 @@ def parts_viewed(node: Node, axis: int) -> tuple[Tensor, ...] | None:
 
     They are as many as the axis is long, and to record each of them takes ten times as long.
     """
-    array = _host_array(node, node.device)
+    array = host_array(node, node.device)
     if array is None or needing_nodes or spans.onlookers:
         return None
     return tuple(each_viewed(np.moveaxis(array, axis, 0) if axis else array, node))
@@ -85,7 +94,7 @@ def parts_viewed(node: Node, axis: int) -> tuple[Tensor, ...] | None:
 
 def few_gathered(node: Node, key: Any) -> Tensor | None:
     """Return the few elements of a computed tensor at computed positions along its first axis; None for all else."""
-    # `_host_array` written out: loops select a few elements in each step
+    # `host_array` written out: loops select a few elements in each step
     storage = node.storage
     if storage is None or needing_nodes or spans.onlookers:
         return None
@@ -118,29 +127,68 @@ def few_gathered(node: Node, key: Any) -> Tensor | None:
     return viewed(selected, selected.shape, node)
 
 
-def few_replaced(node: Node, key: Any, values: Node) -> Node | None:
-    """Return a computed tensor of few elements with values of its dtype where `key` selects; None for all else.
+def few_selected(node: Node, key: Any) -> Tensor | None:
+    """Return the few elements that integers, slices and positions select of a computed tensor; None for all else.
 
-    Values are a number, or computed. Keys are integers and slices, or positions or a mask, computed or an array.
+    Keys with ... or None are not among them: what they select is a view, which in loops that only record is part of
+    the turn that `runtime/turns.py` recognises.
     """
-    device = node.device
-    array = _host_array(node, device)
+    array = host_array(node, node.device)
     if array is None or needing_nodes or spans.onlookers:
         return None
     options = overridden() or Process.base
-    if array.size > options.small_size or options.validate or options.check_nan:
+    if options.validate or options.check_nan:
         return None
-    place: Any = _host_places(key, device)
+    place, positions = numpy_key(key, node.device)
     if place is None:
-        if not _are_plain(key if type(key) is tuple else (key,)):
+        return None
+    for item in place:
+        if item is None or item is Ellipsis:
             return None
+    # each position of an axis has no more elements than those that the shortest axis leaves for one
+    if positions * array.size > options.small_size * min(node.shape, default=1):
+        return None
+    try:
+        selected = array[place]
+    except (IndexError, TypeError, ValueError):
+        return None  # which `parse` explains
+    if type(selected) is not np.ndarray:
+        if type(selected) in SCALARS and type(node.storage) is Storage:
+            return Tensor(known(selected, node.dtype, node.device))
+        selected = np.asarray(selected)
+    if selected.size > options.small_size:
+        return None
+    return viewed(selected, selected.shape, node)
+
+
+def few_replaced(node: Node, key: Any, values: Node) -> Node | None:
+    """Return a tensor of few elements with values of its dtype where `key` selects; None for all else.
+
+    The tensor is computed, or made of numbers alone. Values are a number, computed, or made of these by a few small
+    ops: those would run one by one later, too.
+    """
+    device = node.device
+    options = overridden() or Process.base
+    if needing_nodes or spans.onlookers or options.validate or options.check_nan:
+        return None
+    place: Any = host_places(key, device)
+    if place is None:
         place = key
+        if not are_plain(key if type(key) is tuple else (key,)):
+            place, _ = numpy_key(key, device)
+            if place is None:
+                return None
+    array = _array_filled_in(node, options)
+    if array is None or array.size > options.small_size:
+        return None
     if values.op is CONSTANT and values.storage is None:
         if type(values.attrs[0]) is TracedNumber:
             return None
         elements: Any = numbers[values]
     else:
-        elements = _host_array(values, device)
+        if values.storage is None and values.device is device:
+            run_few(values, options, most=_OPS_AT_ONCE)
+        elements = host_array(values, device)
         if elements is None:
             return None
     replaced = array.copy()
@@ -153,7 +201,7 @@ def few_replaced(node: Node, key: Any, values: Node) -> Node | None:
 
 def few_counted(node: Node) -> Number | None:
     """Return how many elements of a computed tensor of few are not zero; None for all else."""
-    array = _host_array(node, node.device)
+    array = host_array(node, node.device)
     if array is None or array.dtype.type not in SCALARS or needing_nodes or spans.onlookers:
         return None
     options = overridden() or Process.base
@@ -162,35 +210,17 @@ def few_counted(node: Node) -> Number | None:
     return known(np.int64(np.count_nonzero(array)), int64, node.device)
 
 
-def _host_array(node: Node, device: Device) -> np.ndarray[Any, Any] | None:
-    """Return the elements of a computed tensor of a device that is host memory; None for any other."""
-    storage = node.storage
-    array = storage.handle if storage is not None and node.device is device else None
-    return array if type(array) is np.ndarray else None
+def _array_filled_in(node: Node, options: Options) -> np.ndarray[Any, Any] | None:
+    """Return the elements of what is assigned to, computed or made of numbers alone, such as zeros; None of any other.
 
-
-def _host_places(key: Any, device: Device) -> np.ndarray[Any, Any] | None:
-    """Return the positions or the mask that a key is, computed or an array; None for any other key."""
-    places = _host_array(key.node, device) if type(key) is Tensor else key
-    if type(places) is not np.ndarray or not (places.dtype in INTEGER or places.dtype in BOOL):
+    A loop that fills zeros in would record a step for each assignment. While a function is recorded they stay numbers,
+    which its plan has no memory for.
+    """
+    if node.storage is None and (
+        node.op not in _MADE_OF_NUMBERS or current.get() is not None or not run_few(node, options)
+    ):
         return None
-    return places
-
-
-def _are_plain(key: tuple[Any, ...]) -> bool:
-    """Whether a key consists of integers, and slices between bounds that are numbers."""
-    for item in key:
-        kind = type(item)
-        if kind is slice:
-            if not (
-                type(item.start) in BOUNDS
-                and type(item.stop) in BOUNDS
-                and type(item.step) in BOUNDS
-            ):
-                return False
-        elif kind is not int:
-            return False
-    return True
+    return host_array(node, node.device)
 
 
 def with_new_axes(value: Any, keys: Sequence[Any]) -> Tensor | None:

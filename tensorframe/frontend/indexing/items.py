@@ -16,13 +16,14 @@ from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import device_of, handle_on
 from tensorframe.frontend.indexing import masks
 from tensorframe.frontend.indexing.few import (
-    BOUNDS,
     few_gathered,
     few_replaced,
+    few_selected,
     few_sliced,
     few_viewed,
     viewed,
 )
+from tensorframe.frontend.indexing.numpy_keys import BOUNDS
 from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
 from tensorframe.frontend.operand_nodes import (
     PYTHON_NUMBERS,
@@ -44,7 +45,7 @@ from tensorframe.ops.elementwise import WHERE
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE, selected_shape
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
 from tensorframe.runtime.evaluate import evaluate
-from tensorframe.runtime.known import SCALARS, known
+from tensorframe.runtime.known import SCALARS, Number, known
 from tensorframe.site import recording_site
 
 # Bytes of a tensor up to which a mask selects in one thread, and what is selected is no matter of memory limits.
@@ -96,6 +97,10 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
         gathered = few_gathered(node, key)
         if gathered is not None:
             return gathered
+    if type(key) is Tensor and type(key.node) is Number:
+        row = few_selected(node, key)
+        if row is not None:
+            return row
     if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:  # in a third of the time
         index = index_node(key, 0, node.shape[0], node.device)
         inputs = (node, index)
@@ -110,6 +115,10 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
         chosen = _masked(node, key.node)
         if chosen is not None:
             return chosen
+    else:
+        selected = few_selected(node, key)
+        if selected is not None:
+            return selected
     selection = parse(node, key)
     return handle_on(_gather(_view(node, selection), selection))
 
