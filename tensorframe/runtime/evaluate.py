@@ -18,6 +18,7 @@ from tensorframe.backends.collector import paused
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
+from tensorframe.config import Options
 from tensorframe.dtypes import FLOATING
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.growth import not_looked_at, tell_if_large
@@ -84,32 +85,44 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
     if early_readers and not (pending := [root for root in pending if root.storage is None]):
         return
     if single is not None:
-        from tensorframe.runtime.small_parts import run_small_parts  # loaded by the first plan
-
-        part = run_small_parts(pending, options, alone)
-        if part is not None and stamps is not None:
-            tell_small(part, stamps)
-            stamps = [perf_counter_ns()]
-        del part  # what it refers to would seem to be held
+        stamps = _small_parts_computed(pending, options, stamps)
         if not (pending := [root for root in pending if root.storage is None]):
             return
+    _evaluate_by_plan(pending, most, stamps)
+
+
+def _small_parts_computed(
+    pending: Sequence[Node], options: Options, stamps: list[int] | None
+) -> list[int] | None:
+    """Compute costly small parts of a graph that gets a plan, and return when the rest begins, if times are taken."""
+    from tensorframe.runtime.small_parts import run_small_parts  # loaded by the first plan
+
+    part = run_small_parts(pending, options, alone)
+    if part is None or stamps is None:
+        return stamps
+    tell_small(part, stamps)
+    return [perf_counter_ns()]
+
+
+def _evaluate_by_plan(pending: Sequence[Node], most: float, stamps: list[int] | None) -> None:
+    """Compute nodes by the plan of their graph, with what reuse stores besides.
+
+    Transfers and views of computed values that are referenced run before, by themselves: the next request for the same
+    has them as leaves, and is to find this one's plan.
+    """
     keeps = True
     request = capture(pending)
     if len(request.wanted) > len(pending) and (moves := request.held_moves()):
-        # first and by themselves: the next request for the same has them as leaves, and is to find this one's plan
         del request  # what it refers to would seem to be held
         keeps = _evaluated(moves, most)
-        if stamps is not None:
-            stamps = [perf_counter_ns()]
+        stamps = stamps and [perf_counter_ns()]
         request = capture(pending, keep_held=keeps)
     tell_if_large(request.order)
     plan = PLANS.find(request.key)
     if plan is None and most and (views := request.held_views()):
-        # by themselves, too: it costs nothing, and as long as they are pending the plan is another one
-        del request  # what it refers to would seem to be held
+        del request  # as above
         keeps = _evaluated(views, most) and keeps
-        if stamps is not None:
-            stamps = [perf_counter_ns()]
+        stamps = stamps and [perf_counter_ns()]
         request = capture(pending, keep_held=keeps)
         plan = PLANS.find(request.key)
     choice = chosen(request, plan, most)
