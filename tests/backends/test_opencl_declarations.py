@@ -71,13 +71,13 @@ def test_all_that_kernels_use_is_declared(
     kernels: list[Kernel], processor: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = OpenClQueue(POCL[0])
-    declared = queue._declared
+    declared = queue._compiler.declared
     assert declared is not None
     if not processor:
-        monkeypatch.setattr(queue, "_dialect", dialect(double=True))
+        monkeypatch.setattr(queue._compiler, "dialect", dialect(double=True))
     for kernel in kernels:
         queue.build(kernel)
-    assert queue._declared == declared
+    assert queue._compiler.declared == declared
 
 
 def test_processors_convert_halves_by_bits_and_read_vectors_only_in_loops(
@@ -97,9 +97,9 @@ def test_what_is_not_declared_is_built_with_everything(
     kernels: list[Kernel], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = OpenClQueue(POCL[0])
-    monkeypatch.setattr(queue, "_declared", "void barrier(uint);")
+    monkeypatch.setattr(queue._compiler, "declared", "void barrier(uint);")
     with caplog.at_level("INFO", "tensorframe"):
         for kernel in kernels[:2]:
             queue.build(kernel)
-    assert queue._declared is None
+    assert queue._compiler.declared is None
     assert caplog.text.count("no kernel without the declarations of everything") == 1

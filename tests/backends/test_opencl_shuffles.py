@@ -17,6 +17,7 @@ pytest.importorskip("pyopencl")
 import pyopencl as cl
 
 from tensorframe.backends.opencl import subgroups
+from tensorframe.backends.opencl.compiler import Compiler
 from tensorframe.backends.opencl.queue import OpenClQueue
 from tensorframe.backends.registry import backend_of
 from tensorframe.codegen.c import print_kernel
@@ -44,16 +45,16 @@ _NEIGHBOUR = "get_local_id(0) / {size}u * {size}u + (lane)"
 
 def emulating(monkeypatch: pytest.MonkeyPatch, size: int, place: str = _NEIGHBOUR) -> None:
     """Have drivers compile shuffles among so many neighbours; elements come from a `place` in memory."""
-    compiled = OpenClQueue._compiled
+    compiled = Compiler.compiled
     emulation = _EMULATION.format(own=_OWN.format(size=size), place=place.format(size=size))
 
-    def with_shuffles(queue: OpenClQueue, source: str, *options: str) -> Any:
+    def with_shuffles(compiler: Compiler, source: str, *options: str) -> Any:
         if "sub_group_shuffle(" in source:
-            memory = f")\n{{\n    __local ulong shuffle_memory[{queue.traits.lanes}];\n"
+            memory = f")\n{{\n    __local ulong shuffle_memory[{compiler.lanes}];\n"
             source = emulation + source.replace(")\n{\n", memory)
-        return compiled(queue, source, *options)
+        return compiled(compiler, source, *options)
 
-    monkeypatch.setattr(OpenClQueue, "_compiled", with_shuffles)
+    monkeypatch.setattr(Compiler, "compiled", with_shuffles)
     monkeypatch.setattr(subgroups, "size_in", lambda *_: size)
 
 
@@ -78,7 +79,7 @@ def test_a_trial_finds_among_how_many_threads_there_are_shuffles(
     monkeypatch: pytest.MonkeyPatch, size: int, place: str, among: int
 ) -> None:
     emulating(monkeypatch, size, place)
-    assert opened(monkeypatch)._dialect.subgroup == among
+    assert opened(monkeypatch)._compiler.dialect.subgroup == among
 
 
 def test_what_a_driver_does_not_compile_is_joined_in_memory(
@@ -86,7 +87,7 @@ def test_what_a_driver_does_not_compile_is_joined_in_memory(
 ) -> None:
     monkeypatch.setattr(subgroups, "size_in", lambda *_: 32)
     queue = opened(monkeypatch)
-    assert queue._dialect.subgroup == 0
+    assert queue._compiler.dialect.subgroup == 0
     x = np.arange(LANES, dtype=np.float32)
     kernel = kernel_of(x.dtype, 0)
     np.testing.assert_array_equal(run_on(queue, kernel, x), interpreted(kernel, x))
@@ -99,13 +100,13 @@ def test_kernels_of_smaller_subgroups_join_in_memory(monkeypatch: pytest.MonkeyP
     sizes = [16, 0]
     monkeypatch.setattr(subgroups, "size_in", lambda *_: sizes.pop())
     texts: list[str] = []
-    compiled = queue._compile
+    compiled = queue._compiler.compile
 
     def noting(text: Text) -> Any:
         texts.append(text.source)
         return compiled(text)
 
-    monkeypatch.setattr(queue, "_compile", noting)
+    monkeypatch.setattr(queue._compiler, "compile", noting)
     for dtype in ("float32", "int32"):
         x = np.arange(LANES).astype(dtype)
         kernel = kernel_of(x.dtype, 0)
@@ -120,7 +121,7 @@ def test_every_width_has_the_bits_of_the_interpreter(
 ) -> None:
     emulating(monkeypatch, size)
     queue = opened(monkeypatch)
-    assert queue._dialect.subgroup == size
+    assert queue._compiler.dialect.subgroup == size
     rng = np.random.default_rng(width)
     for dtype in map(np.dtype, ("float32", "int32", "float64")):
         x = (rng.standard_normal(LANES) * 10.0 ** rng.integers(0, 6, LANES)).astype(dtype)
@@ -146,15 +147,15 @@ def shuffling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]
     emulating(monkeypatch, 32)
     home = tfr.Device("opencl")
     queue = backend_of(home).open_device(home).queue  # type: ignore[attr-defined]
-    own = queue._dialect
+    own = queue._compiler.dialect
 
     def among(size: int) -> None:
-        queue._dialect = dialect(double=queue.traits.widest == np.float64, subgroup=size)
+        queue._compiler.dialect = dialect(double=queue.traits.widest == np.float64, subgroup=size)
         forget_builds()
 
     with tfr.config.override(small_size=0, small_nodes=0):
         yield among
-    queue._dialect = own
+    queue._compiler.dialect = own
     forget_builds()
 
 

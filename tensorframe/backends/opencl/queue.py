@@ -1,10 +1,8 @@
-"""A device of OpenCL: its context, its queue in order, and the kernels compiled for it."""
+"""A device of OpenCL: its context and memory, and its queue in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,30 +11,19 @@ import pyopencl as cl
 
 from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Launched, Queue, Traits
-from tensorframe.backends.device.trials import Array, joins, run_on
+from tensorframe.backends.device.trials import run_on
 from tensorframe.backends.device.uses import Uses, identities
 from tensorframe.backends.host_pool import free_memory
-from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
-from tensorframe.backends.opencl import subgroups
+from tensorframe.backends.opencl.compiler import Built, Compiler
 from tensorframe.backends.opencl.copies import Copies
-from tensorframe.backends.opencl.declarations import OPTION, declarations, is_needed
-from tensorframe.backends.spans import Work, log, spanned
-from tensorframe.codegen.c import print_kernel
-from tensorframe.codegen.opencl import dialect
-from tensorframe.codegen.raw.c import print_raw
-from tensorframe.codegen.raw.failures import failure
+from tensorframe.backends.opencl.events import Event, has_failed, is_over, translated
 from tensorframe.codegen.raw.text import RawText
-from tensorframe.codegen.text import Text
 from tensorframe.dtypes import float32, float64
-from tensorframe.errors import KernelError
 from tensorframe.kernel.ir import Kernel
 from tensorframe.ops.raw_kernels import RawCall
 
-# what OpenCL calls being out of memory: CL_MEM_OBJECT_ALLOCATION_FAILURE, OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY
-_NO_MEMORY = (-4, -5, -6, -61)
 _LANES = 256
 _ACCESS = 16  # bytes, of the widest load and store that there is
-_SHUFFLE = "sub_group_shuffle("
 
 
 class OpenClQueue(Queue):
@@ -63,22 +50,15 @@ class OpenClQueue(Queue):
         self._allocated: set[int] = set()
         self._total = int(device.global_mem_size)
         self._in_host_memory = bool(device.host_unified_memory)
-        double = "cl_khr_fp64" in device.extensions.split()
         # a processor's compiler makes vectors of neighbouring threads, which have to read neighbouring elements; and
         # what its groups share is memory like any other
         is_processor = bool(device.type & cl.device_type.CPU)
-        self._dialect = self._without_shuffles = dialect(double=double, processor=is_processor)
-        self._options = ["-cl-std=CL1.2", "-w"]
-        if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
-            self._options.append("-cl-fp32-correctly-rounded-divide-sqrt")
-        # what stands before our own kernels, in the place of the header of everything
-        self._declared = declarations(double=double) if is_needed(device) else None
-        self._kernels: dict[str, Any] = {}
         largest = 1 << (int(device.max_work_group_size).bit_length() - 1)
         shared = int(device.local_mem_size)
+        self._compiler = Compiler(self._context, device, lanes=min(_LANES, largest))
         self.traits = Traits(
-            lanes=min(_LANES, largest),
-            widest=float64 if double else float32,
+            lanes=self._compiler.lanes,
+            widest=float64 if self._compiler.has_double else float32,
             wide_index=True,
             max_groups=1 << 16,
             held={},
@@ -90,29 +70,7 @@ class OpenClQueue(Queue):
             max_threads=int(device.max_work_group_size),
             max_shared=shared,
         )
-        version = subgroups.language(device)
-        if version is not None:
-            self._try_shuffles(version)
-
-    def _try_shuffles(self, version: str) -> None:
-        """Have threads join their values by shuffles, among as many as a trial finds to be neighbours."""
-        before = self._options
-        self._options = [f"-cl-std={version}", *before[1:]]
-        for size in subgroups.SIZES:
-            self._dialect = replace(self._without_shuffles, subgroup=size)
-            with suppress(KernelError, MemoryError):
-                if joins(self.traits.lanes, self._run_trial):
-                    return
-        self._dialect, self._options = self._without_shuffles, before
-
-    def _run_trial(self, kernel: Kernel, operands: list[Array]) -> list[Array]:
-        """Run a kernel of shuffles; KernelError where subgroups have fewer threads than it takes them for."""
-        text = print_kernel(kernel, self._dialect)
-        built = self._built(text)
-        if not self._shuffles(built, kernel.lanes):
-            raise KernelError(f"subgroups of fewer than {self._dialect.subgroup} threads")
-        self._kernels[text.name] = (built, kernel.lanes, len(kernel.inputs))
-        return run_on(self, kernel, operands)
+        self._compiler.try_shuffles(partial(run_on, self))
 
     @property
     def native(self) -> Any:
@@ -128,7 +86,7 @@ class OpenClQueue(Queue):
             buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
             self._copies.touch(buffer)
         except cl.Error as error:
-            raise self._told(error) from error
+            raise translated(error) from error
         self._allocated.add(buffer.int_ptr)
         return buffer
 
@@ -172,7 +130,7 @@ class OpenClQueue(Queue):
     def is_busy(self, buffer: Any) -> bool:
         """Whether a kernel uses a buffer, where copies do not take the processors that run kernels."""
         used = self._uses.using(buffer)
-        return self._copies.is_pinned and used is not None and not _is_over(used)
+        return self._copies.is_pinned and used is not None and not is_over(used)
 
     def write(self, buffer: Any, offset: int, data: Bytes) -> None:
         """Copy bytes into a buffer, after the kernels that use it."""
@@ -180,8 +138,8 @@ class OpenClQueue(Queue):
         try:
             self._copies.write(queue, buffer, offset, data, events)
         except cl.Error as error:
-            if events is None or not _has_failed(events):
-                raise self._told(error) from error
+            if events is None or not has_failed(events):
+                raise translated(error) from error
             self._copies.write(queue, buffer, offset, data, None)  # what failed is over
 
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
@@ -190,7 +148,7 @@ class OpenClQueue(Queue):
         try:
             return self._copies.read(queue, buffer, offset, nbytes, events)
         except cl.Error as error:
-            raise self._told(error) from error
+            raise translated(error) from error
 
     def _ordered(self, command: Any) -> tuple[Any, list[Any] | None]:
         """Return the queue of a copy that follows a command, and the events that it waits for.
@@ -198,7 +156,7 @@ class OpenClQueue(Queue):
         Where nothing came later, the queue of kernels is as good: it is in order, and no event has to be waited for.
         """
         latest = self._latest
-        if self._is_shared or command is latest or latest is None or _is_over(latest):
+        if self._is_shared or command is latest or latest is None or is_over(latest):
             return self._queue, None
         self._queue.flush()
         return self._copies.queue, None if command is None else [command]
@@ -212,60 +170,19 @@ class OpenClQueue(Queue):
 
     def source(self, kernel: Kernel) -> str:
         """Return a kernel in OpenCL C."""
-        return print_kernel(kernel, self._dialect).source
+        return self._compiler.text(kernel).source
 
-    def build(self, kernel: Kernel) -> Any:
+    def build(self, kernel: Kernel) -> Built:
         """Return a kernel ready for `launch`."""
-        text = print_kernel(kernel, self._dialect)
-        if text.name not in self._kernels:
-            with spanned(Work.COMPILE, text.name, "opencl"):
-                built = self._built(text)
-                if _SHUFFLE in text.source and not self._shuffles(built, kernel.lanes):
-                    built = self._built(print_kernel(kernel, self._without_shuffles))
-                self._kernels[text.name] = (built, kernel.lanes, len(kernel.inputs))
-        return self._kernels[text.name]
-
-    def _built(self, text: Text) -> Any:
-        return cl.Kernel(self._compile(text), text.name)
-
-    def _shuffles(self, built: Any, lanes: int) -> bool:
-        """Whether the subgroups of a kernel, in groups of so many threads, have as many as its text takes them for."""
-        (device,) = self._context.devices
-        size = subgroups.size_in(built, device, lanes)
-        return size >= self._dialect.subgroup and lanes % size == 0
-
-    def _compile(self, text: Text) -> Any:
-        try:
-            if self._declared is not None:
-                return self._compiled(f"{self._declared}\n{text.source}", OPTION)
-        except cl.Error as error:
-            log("opencl: no kernel without the declarations of everything: %s", error)
-            self._declared = None
-        try:
-            return self._compiled(text.source)
-        except cl.Error as error:
-            raise KernelError(f"OpenCL does not compile {text.name}: {error}") from error
-
-    def _compiled(self, source: str, *options: str) -> Any:
-        # drivers compile for seconds, and hear of no interrupt
-        build = partial(cl.Program(self._context, source).build, [*self._options, *options])
-        return run_interruptibly(build) if is_interrupted_here() else build()
+        return self._compiler.build(kernel)
 
     def print_raw(self, call: RawCall) -> RawText:
         """Return the text of a user's kernel."""
-        return print_raw(call, self._dialect, most=self.traits.lanes)
+        return self._compiler.print_raw(call)
 
-    def build_raw(self, text: RawText) -> Any:
+    def build_raw(self, text: RawText) -> Built:
         """Return a user's kernel ready for `launch`."""
-        if text.name not in self._kernels:
-            with spanned(Work.COMPILE, text.name, "opencl"):
-                try:
-                    program = self._compiled(text.source)
-                except cl.Error as error:
-                    raise failure(text, str(error)) from error
-                made = cl.Kernel(program, text.name)
-                self._kernels[text.name] = (made, text.lanes, len(text.call.arrays))
-        return self._kernels[text.name]
+        return self._compiler.build_raw(text)
 
     def launch(
         self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
@@ -276,7 +193,7 @@ class OpenClQueue(Queue):
             kernel.set_args(*buffers, words)
             event = cl.enqueue_nd_range_kernel(self._queue, kernel, (groups * lanes,), (lanes,))
         except cl.Error as error:
-            raise self._told(error) from error
+            raise translated(error) from error
         self._latest = event
         self._uses.note(event, buffers, read)
         if self.clocks:
@@ -308,7 +225,7 @@ class OpenClQueue(Queue):
                     if is_timed:
                         self.timed(event)
             except cl.Error as error:
-                raise self._told(error) from error
+                raise translated(error) from error
             self._latest = event
             self._uses.note_again(event, all_used, all_written)
 
@@ -337,8 +254,8 @@ class OpenClQueue(Queue):
                 self._latest = cl.enqueue_marker(self._queue)
             self._queue.flush()
         except cl.Error as error:
-            raise self._told(error) from error
-        return Event(self._latest, self._told)
+            raise translated(error) from error
+        return Event(self._latest)
 
     def flush(self) -> None:
         """Have the device begin."""
@@ -349,7 +266,7 @@ class OpenClQueue(Queue):
         try:
             self._queue.finish()
         except cl.Error as error:
-            raise self._told(error) from error
+            raise translated(error) from error
 
     def pin(self, pinned: bool | None) -> None:
         """Have transfers go through pinned memory, or be the driver's business; None for what suits the device."""
@@ -358,39 +275,7 @@ class OpenClQueue(Queue):
 
     def close(self) -> None:
         """Release kernels, queues and context: drivers count who refers to them."""
-        self._kernels.clear()
+        self._compiler.close()
         self._copies.close()
         self._uses = Uses()
         self._queue = self._plain = self._with_times = self._latest = self._context = None
-
-    def _told(self, error: cl.Error) -> Exception:
-        if error.code in _NO_MEMORY:
-            return MemoryError(str(error))
-        return KernelError(f"OpenCL: {error}")
-
-
-def _is_over(event: Any) -> bool:
-    """Whether a command has happened, or cannot any more."""
-    return int(event.command_execution_status) <= cl.command_execution_status.COMPLETE
-
-
-def _has_failed(events: list[Any]) -> bool:
-    return any(int(event.command_execution_status) < 0 for event in events)
-
-
-class Event:
-    """An event of OpenCL, as a mark; what fails has a negative status."""
-
-    def __init__(self, event: Any, told: Callable[[cl.Error], Exception]) -> None:
-        self._event, self._told = event, told
-
-    def is_done(self) -> bool:
-        """Whether it has happened, or cannot any more."""
-        return _is_over(self._event)
-
-    def wait(self) -> None:
-        """Wait for it."""
-        try:
-            self._event.wait()
-        except cl.Error as error:
-            raise self._told(error) from error
