@@ -80,6 +80,9 @@ _ENOUGH_RESULTS = 1 << 14
 _MOST_AT_ONCE = 8
 # Operations for an element below which a thread has registers for two accesses.
 _CHEAP = 8.0
+# Of maps with so many bytes in registers, of which so many are read: threads that keep memory busy. Compilers would
+# spill for more.
+_MUCH, _MUCH_READ, _BUSY = 96, 48, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,8 @@ class _GroupBuilder:
         if square is not None and choice.form == SQUARES:
             launch = self._launch(form, squares(form, square), square.count, choice)
         else:
-            launch = self._launch(form, _map(form, choice.width), prod(nest.kept), choice)
+            body, occupancy = _map(form, choice.width), _occupancy_of_map(form, choice)
+            launch = self._launch(form, body, prod(nest.kept), choice, occupancy=occupancy)
         return (launch,), ()
 
     def _reduced(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
@@ -294,6 +298,14 @@ class _GroupBuilder:
             form.body, statements, lanes=lanes, occupancy=occupancy, index=self._target.index
         )
         return Launch(kernel, tuple(numbers.values), total, turns)
+
+
+def _occupancy_of_map(form: Form, choice: Choice) -> int:
+    """Return the occupancy of a map; 0 leaves it to compilers."""
+    read = choice.width * sum(dtype.itemsize for shape, dtype in form.region.inputs if shape)
+    written = choice.width * sum(buffer.dtype.itemsize for buffer in form.outputs.values())
+    is_large = read >= _MUCH_READ and read + written >= _MUCH
+    return max(1, _BUSY // choice.lanes) if is_large else 0
 
 
 def _map(form: Form, width: int) -> tuple[ir.Statement, ...]:
