@@ -238,10 +238,12 @@ class Budget:
 
     def has_room(self, need: int) -> bool:
         """Whether there is room for so many bytes beside the pool, after trimming it; callbacks are not called."""
-        if self.room() - self._accounts.pooled() < need:
+        left = self.room() - self._accounts.pooled()
+        if left < need:
             self._tidy()
+            left = self.room() - self._accounts.pooled()
         self.credit -= need
-        return self.room() - self._accounts.pooled() >= need
+        return left >= need
 
     def why_not(self, need: int) -> str:
         """Return why so many bytes cannot be taken, for messages."""

@@ -17,15 +17,8 @@ from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.capture import Capture, is_leaf
 from tensorframe.schedule.dots import sum_dots
 from tensorframe.schedule.fallback import Fallback
-from tensorframe.schedule.fusion.alike import merge_alike
-from tensorframe.schedule.fusion.assignments import merge_assignments
-from tensorframe.schedule.fusion.chains import merge_chains
-from tensorframe.schedule.fusion.epilogue import merge_epilogues
 from tensorframe.schedule.fusion.fuse import grow_regions
 from tensorframe.schedule.fusion.group import Group
-from tensorframe.schedule.fusion.merge import merge_readers
-from tensorframe.schedule.fusion.multiple_outputs import store_for_others
-from tensorframe.schedule.fusion.prologues import merge_prologues
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.memory import share_storage
 from tensorframe.schedule.order import least_live_bytes_first
@@ -127,15 +120,11 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
     """Return the groups of nodes that run together."""
     enabled = config.get().fuse
     groups = grow_regions(roots, capabilities, enabled=enabled)
-    if not enabled:
+    if not enabled or len(groups) < 2:
         return groups
-    groups = merge_readers(groups, roots, capabilities)
-    groups = store_for_others(groups, roots, capabilities)
-    groups = merge_assignments(groups, roots, capabilities)
-    groups = merge_epilogues(groups, roots, capabilities)
-    groups = merge_chains(groups, roots, capabilities)
-    groups = merge_prologues(groups, roots, capabilities)
-    return merge_alike(groups, roots, capabilities)
+    from tensorframe.schedule.fusion.merging import merged  # one group has nothing to merge with
+
+    return merged(groups, roots, capabilities)
 
 
 def make_plan(request: Capture, until: str = PASS_NAMES[-1]) -> Plan:
