@@ -48,8 +48,9 @@ def write_loop(
     if steps.has_lanes:
         block, rest = LANES, TAIL
     start, stop = b.opaque("i64", start), b.opaque("i64", stop)
-    count = b.value(f"sub i64 {stop}, {start}")
-    end = b.value(f"add i64 {start}, {b.value(f'and i64 {count}, {-block}')}")
+    count = stop if start == "0" else b.value(f"sub i64 {stop}, {start}")
+    end = b.value(f"and i64 {count}, {-block}")
+    end = end if start == "0" else b.value(f"add i64 {start}, {end}")
     end = b.opaque("i64", end)
     first = {
         variable: [_first(b, variable, op, names[variable], lanes)] * (block // lanes)

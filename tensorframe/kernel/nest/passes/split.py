@@ -47,6 +47,8 @@ class Cuts:
 
 def split(statements: Sequence[ir.Statement], cuts: Cuts) -> Block:
     """Return statements of the same meaning without the conditions in `cuts`."""
+    if not cuts.known:
+        return tuple(statements)
     return _Splitter(cuts).block(tuple(statements), frozenset())
 
 
