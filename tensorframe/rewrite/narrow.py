@@ -24,8 +24,6 @@ from tensorframe.rewrite.windows import input_windows, is_unseen
 def narrow(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
     """Return the roots of a graph in which slices are taken as early as they can be."""
     order = reachable(roots)
-    if not any(node.op is SLICE and node.storage is None for node in order):
-        return list(roots)
     seen = _Seen(_versions(order, roots), Builder(rules))
     for node in order:
         for version in dict.fromkeys(seen.versions[node].values()):

@@ -8,8 +8,13 @@ from functools import partial
 from tensorframe import config
 from tensorframe.backends.registry import capabilities
 from tensorframe.graph.growth import not_looked_at
-from tensorframe.graph.node import Node, reachable
+from tensorframe.graph.node import Node, discover
+from tensorframe.graph.op import Op
 from tensorframe.graph.verify import verify
+from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.convolution import CONVOLUTION
+from tensorframe.ops.creation import CONSTANT
+from tensorframe.ops.movement import SLICE
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Builder, Rule, rewrite
@@ -64,24 +69,33 @@ SIMPLIFY: tuple[Rule, ...] = (
 
 
 class Pass(NamedTuple):
-    """A named step from roots to roots; `optional` ones only make things faster."""
+    """A named step from roots to roots; `optional` ones only make things faster.
+
+    Where there are `ops`, a graph without any of these stays as it is.
+    """
 
     name: str
     run: Callable[..., list[Node]]
     optional: bool = True
     places: bool = False  # reports which nodes run elsewhere than they were recorded for
+    ops: frozenset[Op] = frozenset()
 
 
 GRAPH_PASSES = (
-    Pass("core", partial(rewrite, rules=CORE), optional=False),  # rows written out in core rows
-    Pass("canonical", partial(rewrite, rules=CANONICAL)),  # one spelling for what is the same
-    Pass("simplify", partial(rewrite, rules=CANONICAL + SIMPLIFY)),  # what algebra makes free
-    Pass("narrow", partial(narrow, rules=CANONICAL)),  # compute only what is shown
-    Pass(
-        "place", insert_transfers, optional=False, places=True
-    ),  # operands move to where the op runs
-    Pass("factors", read_as_they_are),  # products convert what they read
-    Pass("dots", partial(sum_dots, rules=CANONICAL)),  # products with a vector are sums
+    # rows written out in core rows
+    Pass("core", partial(rewrite, rules=CORE), optional=False),
+    # one spelling for what is the same
+    Pass("canonical", partial(rewrite, rules=CANONICAL)),
+    # what algebra makes free
+    Pass("simplify", partial(rewrite, rules=CANONICAL + SIMPLIFY)),
+    # compute only what is shown
+    Pass("narrow", partial(narrow, rules=CANONICAL), ops=frozenset({SLICE})),
+    # operands move to where the op runs
+    Pass("place", insert_transfers, optional=False, places=True),
+    # products convert what they read
+    Pass("factors", read_as_they_are, ops=frozenset({MATMUL, CONVOLUTION})),
+    # products with a vector are sums
+    Pass("dots", partial(sum_dots, rules=CANONICAL), ops=frozenset({MATMUL})),
 )
 # after these the graph has become groups, then a plan
 PLAN_PASSES = ("fuse", "order", "memory")
@@ -100,20 +114,28 @@ def transform(
     options = config.get()
     current = list(roots)
     placed = False
+    present: frozenset[Op] | None = None  # the ops of the current graph, once a pass needs to know
     with not_looked_at():
         for graph_pass in GRAPH_PASSES:
             if options.rewrite or not graph_pass.optional:
-                current = (
-                    graph_pass.run(current, fallbacks)
-                    if graph_pass.places
-                    else graph_pass.run(current)
-                )
+                if graph_pass.ops and present is None:
+                    present = _pending_ops(current)
+                if not graph_pass.ops or not graph_pass.ops.isdisjoint(present or ()):
+                    before, arguments = current, (fallbacks,) if graph_pass.places else ()
+                    current = graph_pass.run(before, *arguments)
+                    if current != before:  # nodes are compared by identity
+                        present = None
                 placed = placed or graph_pass.places
                 if options.verify:
                     verify(current, after=graph_pass.name, core_only=True, placed=placed)
             if graph_pass.name == until:
                 break
     return current
+
+
+def _pending_ops(roots: Sequence[Node]) -> frozenset[Op]:
+    """Return the ops of what is not computed yet."""
+    return frozenset([node.op for node in discover(roots) if node.storage is None])
 
 
 def group_nodes(roots: Sequence[Node]) -> list[Group]:
@@ -134,18 +156,18 @@ def make_plan(request: Capture, until: str = PASS_NAMES[-1]) -> Plan:
     groups = group_nodes(outputs)  # what runs together
     if until != "fuse":
         groups = least_live_bytes_first(groups)
-    leaves = _leaves_with_new_sources(request.leaves, outputs)
-    plan = lower(request, outputs, groups, leaves, fallbacks)
+    _check_sources(groups, request.leaves)
+    plan = lower(request, outputs, groups, request.leaves, fallbacks)
     if until == PASS_NAMES[-1]:
         share_storage(plan)
         plan.peak = peak_bytes(plan)
     return plan
 
 
-def _leaves_with_new_sources(leaves: Sequence[Node], outputs: Sequence[Node]) -> Sequence[Node]:
-    """Return the request's leaves; numbers that passes made are literals of the plan instead."""
+def _check_sources(groups: Sequence[Group], leaves: Sequence[Node]) -> None:
+    """Raise AssertionError if a pass made a leaf that is no number: those are literals of the plan."""
     given = set(leaves)
-    extra = [node for node in reachable(outputs) if is_leaf(node) and node not in given]
-    if any(node.op.name != "constant" for node in extra):
-        raise AssertionError(f"a pass made the leaves {extra}")
-    return leaves
+    read = [source for group in groups for source in group.inputs if source not in given]
+    made = [source for source in read if is_leaf(source) and source.op is not CONSTANT]
+    if made:
+        raise AssertionError(f"a pass made the leaves {made}")
