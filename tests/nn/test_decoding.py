@@ -199,6 +199,26 @@ def test_joined_products_have_gradients_and_batches() -> None:
         call(JOINED_MATMUL, x, normal(8, 32))
 
 
+@on_hosts
+def test_layers_of_ones_own_take_the_place_of_a_models(device: str) -> None:
+    """They have no weights that are read beside others."""
+
+    class Around(tfr.nn.Module):
+        def __init__(self, inner: tfr.nn.Module) -> None:
+            self.inner = inner
+
+        def forward(self, x: tfr.Tensor) -> tfr.Tensor:
+            result: tfr.Tensor = self.inner(x)
+            return result
+
+    model = llama(1, device)
+    wanted = list(model.generate([1, 2, 3], max_tokens=4))
+    (layer,) = model.model.layers
+    layer.self_attn.q_proj = Around(layer.self_attn.q_proj)
+    layer.mlp.gate_proj = Around(layer.mlp.gate_proj)
+    assert list(model.generate([1, 2, 3], max_tokens=4)) == wanted
+
+
 def test_layers_join_only_where_their_weights_are_of_one_kind() -> None:
     x, many = normal(1, 2, 64), normal(1, 20, 64)
     layers = [Linear(64, n, bias, key=tfr.random.key(n)) for n, bias in ((8, True), (5, True))]

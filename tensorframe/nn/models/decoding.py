@@ -139,7 +139,9 @@ def _as_heads(features: Tensor, size: int) -> Tensor:
 
 
 def _joined(x: Tensor, layers: Sequence[Linear]) -> Tensor | None:
-    """Return the products of several layers as one row, if their weights are of one kind."""
+    """Return the products of several layers as one row, if these do no more, and their weights are of one kind."""
+    if any(type(layer) is not Linear for layer in layers):
+        return None
     weights = [layer.weight for layer in layers]
     if len({layer.bias is None for layer in layers}) > 1:
         return None
