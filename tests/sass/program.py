@@ -15,7 +15,8 @@ class Program:
     """An expression of matrices of `dtypes`; `contiguous` says that it does nothing but read and write side by side.
 
     `rows` says that it takes in rows of float32, whose sums are mostly of float32, and `once` that several passes need
-    them; `share` is what it is to use of the bandwidth at least. Each kernel has at most so many `barriers`.
+    them; `share` is what it is to use of the bandwidth at least. `columns` have such sums, too. Each kernel has at most
+    so many `barriers`.
     `wide_values` says that integers of 64 bits are among what it computes, besides positions.
     """
 
@@ -24,6 +25,7 @@ class Program:
     contiguous: bool = False
     rows: bool = False
     once: bool = False
+    columns: bool = False
     shape: tuple[int, ...] = (ROWS, LENGTH)
     barriers: int = 4
     share: float = 0.9

@@ -61,15 +61,23 @@ PROGRAMS = {
     "sum": Program(tfr.sum, rows=True),
     "sum of rows": Program(lambda a: tfr.sum(a, axis=1), rows=True),
     "sum of long rows": Program(lambda a: tfr.sum(a, axis=1), rows=True, shape=LONG),
-    "sum of columns": Program(lambda a: tfr.sum(a, axis=0)),
-    "sum of long columns": Program(lambda a: tfr.sum(a, axis=0), shape=LONG_COLUMNS),
-    "variance of columns": Program(lambda a: tfr.var(a, axis=0)),
-    "variance of few columns": Program(lambda a: tfr.var(a, axis=0), shape=FEW_COLUMNS),
-    "columns less their means": Program(lambda a: a - tfr.mean(a, axis=0), shape=FEW_COLUMNS),
-    "softmax of columns": Program(lambda a: tfr.softmax(a, axis=0)),
-    "layer norm of columns": Program(partial(layer_norm, axis=0)),
-    "layer norm of few columns": Program(partial(layer_norm, axis=0), shape=FEW_COLUMNS),
-    "log of sums of exponentials of columns": Program(lambda a: tfr.logsumexp(a, axis=0)),
+    "sum of columns": Program(lambda a: tfr.sum(a, axis=0), columns=True),
+    "sum of long columns": Program(lambda a: tfr.sum(a, axis=0), shape=LONG_COLUMNS, columns=True),
+    "variance of columns": Program(lambda a: tfr.var(a, axis=0), columns=True),
+    "variance of few columns": Program(
+        lambda a: tfr.var(a, axis=0), shape=FEW_COLUMNS, columns=True
+    ),
+    "columns less their means": Program(
+        lambda a: a - tfr.mean(a, axis=0), shape=FEW_COLUMNS, columns=True
+    ),
+    "softmax of columns": Program(lambda a: tfr.softmax(a, axis=0), columns=True),
+    "layer norm of columns": Program(partial(layer_norm, axis=0), columns=True),
+    "layer norm of few columns": Program(
+        partial(layer_norm, axis=0), shape=FEW_COLUMNS, columns=True
+    ),
+    "log of sums of exponentials of columns": Program(
+        lambda a: tfr.logsumexp(a, axis=0), columns=True
+    ),
     "argmax of columns": Program(lambda a: tfr.argmax(a, axis=0)),
     "sum of short rows": Program(lambda a: tfr.sum(a, axis=1), shape=(65536, 48)),
     "sum of rows, float16": Program(lambda a: tfr.sum(a, axis=1), ("float16",)),
