@@ -80,9 +80,11 @@ _ENOUGH_RESULTS = 1 << 14
 _MOST_AT_ONCE = 8
 # Operations for an element below which a thread has registers for two accesses.
 _CHEAP = 8.0
-# Of maps with so many bytes in registers, of which so many are read: threads that keep memory busy. Compilers would
-# spill for more.
-_MUCH, _MUCH_READ, _BUSY = 96, 48, 1024
+# Threads that keep memory busy, where compilers would spill for more: of maps with so many bytes in registers, of
+# which so many are read, and of rows of which each element takes so many operations.
+_BUSY = 1024
+_MUCH, _MUCH_READ = 96, 48
+_DEAR = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,10 @@ class _GroupBuilder:
         held = held_in(form, order, choice.lanes, self._target.rows)
         choice = choice._replace(lanes=held.lanes)
         body = rows_of(form, order, held, in_runs=self._in_runs)
-        return (self._launch(form, body, groups_of(order, rows, held.lanes), choice),), ()
+        is_dear = stages.passes == 1 and form.cost >= _DEAR
+        occupancy = max(1, _BUSY // choice.lanes) if is_dear else 0
+        groups = groups_of(order, rows, held.lanes)
+        return (self._launch(form, body, groups, choice, occupancy=occupancy),), ()
 
     def _columns(self, form: Form, order: Order, choice: Choice) -> Launch:
         body, rows = columns_of(form, order), self._nest.rows
