@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import CodeType, MappingProxyType
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -115,7 +115,10 @@ def _names_by(labels: Mapping[Key, Label]) -> dict[Key, str]:
 
 def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dict[int, Label]:
     """Return the labels of a plan's slots, as far as the request has names for them; numbers are known at once."""
-    labelled = _labelled(request.order, request.recipes)
+    sites = {id(request.site(origin)) for step in plan.steps for origin in step.origins}
+    shown = {*request.leaves, *request.wanted, *scope}
+    shown |= {node for node in request.order if id(node.site) in sites}
+    labelled = _labelled(request.order, request.recipes, shown)
     texts: dict[Node, str] = {}
     for node in request.order if scope else ():
         if node in scope and not (node in labelled and _is_named(_label(node))):
@@ -134,10 +137,10 @@ def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dic
             slots[slot] = label(node)
     by_site = {id(node.site): node for node in labelled if node.site is not None}
     for step in plan.steps:
-        sites = [id(request.site(origin)) for origin in step.origins]
-        for slot, site in zip(step.outputs, sites, strict=True):
+        made_by = [id(request.site(origin)) for origin in step.origins]
+        for slot, site in zip(step.outputs, made_by, strict=True):
             made = by_site.get(site)
-            if slot in slots or made is None or sites.count(site) > 1:
+            if slot in slots or made is None or made_by.count(site) > 1:
                 continue  # which of several results the recorded op is, is not known
             if (made.shape, made.dtype) == plan.slots[slot][:2]:
                 slots[slot] = label(made)
@@ -146,37 +149,46 @@ def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dic
 
 def _labels(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, Label]:
     """Return the labels of arguments, and of what recording calls give."""
-    return {node: _label(node) for node in _labelled(nodes, recipes)}
+    return {node: _label(node) for node in _labelled(nodes, recipes, set(nodes))}
 
 
 def _label(node: Node) -> Label:
-    if node.op is ARGUMENT and type(node.attrs[0]) is Argument:
+    if _is_argument(node):
         return Label(argument=node.attrs[0])
     return Label(node.serial, node.site)
 
 
-def _labelled(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, None]:
-    """Return the nodes that have labels, as keys: arguments, and what recording calls give.
+def _labelled(nodes: Sequence[Node], recipes: Recipes, shown: set[Node]) -> dict[Node, None]:
+    """Return those of the nodes to be shown that have labels, as keys: arguments, and what recording calls give.
 
     One call records several nodes where a function is made of others: the result is the one that none of the others
     takes in.
     """
-    calls = _calls(nodes)
-    inner = {
-        source
+    of_one_line = [
+        (node, source)
         for node, recipe in zip(nodes, recipes, strict=True)
         for source in recipe or ()
-        if source.site == node.site and calls[source] == calls[node] and not _repeats(node, source)
-    }
+        if source in shown and source.site == node.site
+        if not is_constant(source) and not _repeats(node, source)
+    ]
+    calls = _calls(nodes) if of_one_line else {}
+    inner = {source for node, source in of_one_line if calls[source] == calls[node]}
     return dict.fromkeys(
         [
             node
             for node in nodes
-            if (node.op is ARGUMENT and type(node.attrs[0]) is Argument)
-            # equal numbers are one node, whoever recorded it first
-            or (node.site is not None and node not in inner and not is_constant(node))
+            if node in shown
+            and (
+                _is_argument(node)
+                # equal numbers are one node, whoever recorded it first
+                or (node.site is not None and node not in inner and not is_constant(node))
+            )
         ]
     )
+
+
+def _is_argument(node: Node) -> bool:
+    return node.op is ARGUMENT and type(node.attrs[0]) is Argument
 
 
 def _calls(nodes: Sequence[Node]) -> dict[Node, int]:
@@ -184,13 +196,13 @@ def _calls(nodes: Sequence[Node]) -> dict[Node, int]:
 
     A frame runs one instruction at a time: nodes of one call have none of another instruction of its code between them.
     """
-    latest: dict[CodeType, tuple[Site, int]] = {}
+    latest: dict[int, tuple[Site, int]] = {}  # of code objects, whose hash reads all of them
     calls = {}
     for node in sorted(nodes, key=lambda node: node.serial):
         if node.site is None:
             calls[node] = 0
             continue
-        code, _ = node.site
+        code = id(node.site[0])
         site, number = latest.get(code, (node.site, 0))
         calls[node] = number if site == node.site else number + 1
         latest[code] = node.site, calls[node]
