@@ -148,7 +148,7 @@ def _of_vectors(node: Node, inputs: Inputs, options: Options) -> Function | None
     """Return the ufunc that a product of computed vectors is a call of, whatever their size; None for other nodes."""
     if node.op is not MATMUL or node.attrs or not options.small_size:
         return None
-    from tensorframe.backends.numpy.blas import as_one_call  # which products load anyway
+    from tensorframe.backends.numpy.products.blas import as_one_call  # which products load anyway
 
     left, right = inputs
     if left.dtype is not right.dtype or None in (left.storage, right.storage):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.functions import FUNCTIONS
 from tensorframe.backends.numpy.linalg import decomposition
+from tensorframe.backends.numpy.products import blas
 from tensorframe.errors import LinAlgError
 
 

@@ -26,14 +26,14 @@ from tensorframe.backends.numpy import functions
 found, spells = {}, functions.spells
 
 def noting(name, **options):
-    found[name] = sys._getframe(1).f_globals["__name__"].rpartition(".")[2]
+    found[name] = sys._getframe(1).f_globals["__name__"].removeprefix(f"{package.__name__}.")
     return spells(name, **options)
 
 assert not functions.FUNCTIONS, "nothing is spelt before it is asked for"
 functions.spells = noting
-for module in pkgutil.iter_modules(package.__path__):
+for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
     before = set(functions.MADE)
-    import_module(f"{package.__name__}.{module.name}")
+    import_module(module.name)
 print(json.dumps([found, [kind.name for kind in functions.MADE]]))
 """
 

@@ -24,8 +24,8 @@ from tensorframe.backends.llvm.products.layout import layout_of
 from tensorframe.backends.llvm.products.packed import PackedProduct, packed_or_blas
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy import product_program
-from tensorframe.backends.numpy.product import Product
-from tensorframe.backends.numpy.tiles import BESIDE, scratch_of_product
+from tensorframe.backends.numpy.products.product import Product
+from tensorframe.backends.numpy.products.tiles import BESIDE, scratch_of_product
 from tensorframe.codegen.llvm import packed as texts
 from tensorframe.codegen.llvm.indirect_product import shape_for
 from tensorframe.codegen.llvm.packed import print_packed

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import tensorframe as tfr
 from tensorframe import config
-from tensorframe.backends.numpy import blas, grid
-from tensorframe.backends.numpy.contraction import matmul
-from tensorframe.backends.numpy.grid import Index, blocks
-from tensorframe.backends.numpy.product import Product
+from tensorframe.backends.numpy.products import blas, grid
+from tensorframe.backends.numpy.products.contraction import matmul
+from tensorframe.backends.numpy.products.grid import Index, blocks
+from tensorframe.backends.numpy.products.product import Product
 
 
 def blas_threads() -> list[int]:

@@ -11,8 +11,8 @@ import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.engine import missing
-from tensorframe.backends.numpy import small_product
-from tensorframe.backends.numpy.small_product import FEW, SmallProduct
+from tensorframe.backends.numpy.products import small_product
+from tensorframe.backends.numpy.products.small_product import FEW, SmallProduct
 from tests.backends.devices import FOUND, holds
 
 SMALL = ["float16", "bfloat16", "int8", "uint8"]

@@ -15,8 +15,8 @@ from tensorframe.backends.llvm.compiled_calls import compiled_product
 from tensorframe.backends.llvm.engine import missing
 from tensorframe.backends.llvm.stacked_product import StackedProduct
 from tensorframe.backends.llvm.target import target
-from tensorframe.backends.numpy.chain import ChainProgram
-from tensorframe.backends.numpy.product import Product
+from tensorframe.backends.numpy.products.chain import ChainProgram
+from tensorframe.backends.numpy.products.product import Product
 from tests.runtime.test_bound_replay import is_bound
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason="there are no kernels")

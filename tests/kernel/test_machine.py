@@ -21,7 +21,7 @@ row = int(sys.argv[1])
 machine.HOST = machine.Machine(row=row, second=4 * row)
 
 import tensorframe as tfr
-from tensorframe.backends.numpy import grid
+from tensorframe.backends.numpy.products import grid
 
 
 def whole(rows):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.numpy import grid
+from tensorframe.backends.numpy.products import grid
 from tensorframe.backends.registry import known_devices
 from tensorframe.nn.functional import attention as module
 from tensorframe.nn.functional import scaled_dot_product_attention

@@ -8,7 +8,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.llvm.engine import missing
-from tensorframe.backends.numpy import quantized_product
+from tensorframe.backends.numpy.products import quantized_product
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.ops.quantization import DOT4, QUANTIZED_MATMUL

@@ -138,7 +138,7 @@ def test_the_first_kernel_of_a_process_loads_nothing_that_others_need():
     assert "tensorframe.kernel.build" in loaded
     others = {
         "hashlib",
-        "tensorframe.backends.numpy.product",
+        "tensorframe.backends.numpy.products.product",
         "tensorframe.backends.numpy.region",
         "tensorframe.codegen.python",
         "tensorframe.kernel.math.complex",

@@ -11,7 +11,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends.llvm.engine import missing
-from tensorframe.backends.numpy.blas_calls import Matmul, calls_of, library
+from tensorframe.backends.numpy.products.blas_calls import Matmul, calls_of, library
 from tensorframe.errors import CancelledError, IndexingError, TracingError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import next_serial

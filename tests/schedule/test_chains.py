@@ -11,7 +11,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends.llvm.engine import missing
-from tensorframe.backends.numpy import chain, grid, product
+from tensorframe.backends.numpy.products import chain, grid, product
 from tensorframe.backends.registry import capabilities, known_devices
 from tensorframe.nn.functional import scaled_dot_product_attention
 from tensorframe.schedule.plan import Plan, StepKind

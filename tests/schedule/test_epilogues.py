@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.numpy import grid
+from tensorframe.backends.numpy.products import grid
 from tensorframe.backends.registry import capabilities, known_devices
 from tensorframe.graph.op import Kind
 from tensorframe.schedule import pipeline

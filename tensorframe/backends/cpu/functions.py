@@ -153,7 +153,7 @@ def _product() -> Function:
 
 @cache
 def _contraction() -> ModuleType:
-    from tensorframe.backends.numpy import contraction
+    from tensorframe.backends.numpy.products import contraction
 
     return contraction
 
@@ -325,6 +325,6 @@ def _beginning(
 def _whole(op: Op) -> Function:
     """Return what computes a product that the engine takes whole."""
     from tensorframe.backends.llvm import compiled_calls as calls  # few programs have any
-    from tensorframe.backends.numpy.whole import Ways
+    from tensorframe.backends.numpy.products.whole import Ways
 
     return Ways(calls.quantized_kernels, calls.small_kernels, calls.compiled_product).function(op)

@@ -14,7 +14,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends.base import Program
 from tensorframe.backends.dask.blocks import Restricted, bytes_of, restricted
-from tensorframe.backends.numpy.blas import one_thread
+from tensorframe.backends.numpy.products.blas import one_thread
 from tensorframe.graph.device import CPU
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region

@@ -13,7 +13,13 @@ from tensorframe.backends.llvm.compile import PLAIN
 from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Placed
 from tensorframe.backends.llvm.target import target, target_machine
-from tensorframe.backends.numpy.blas_calls import BlasCall, Library, Matmul, all_calls, library
+from tensorframe.backends.numpy.products.blas_calls import (
+    BlasCall,
+    Library,
+    Matmul,
+    all_calls,
+    library,
+)
 from tensorframe.codegen.llvm import SELECTED
 from tensorframe.dtypes import DType, float64
 

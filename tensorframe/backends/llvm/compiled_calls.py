@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tensorframe.backends.llvm.engine import unusable
 
 if TYPE_CHECKING:
-    from tensorframe.backends.numpy.chain import Tiles
     from tensorframe.backends.numpy.convolution import Undilated
-    from tensorframe.backends.numpy.product import Products
-    from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
-    from tensorframe.backends.numpy.weights import Weights
+    from tensorframe.backends.numpy.products.chain import Tiles
+    from tensorframe.backends.numpy.products.product import Products
+    from tensorframe.backends.numpy.products.small_product import Kernels as SmallKernels
+    from tensorframe.backends.numpy.products.weights import Weights
     from tensorframe.ops.convolution import Geometry
 
 Array = Any
@@ -61,7 +61,7 @@ def blas_kernels() -> Any:
 def compiled_product(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
     """Return a product by compiled tiles; NumPy's where LLVM does not load."""
     if unusable() is not None:
-        from tensorframe.backends.numpy.product import Product  # few programs need it
+        from tensorframe.backends.numpy.products.product import Product  # few programs need it
 
         return Product(x, y, whole_rows=whole_rows)
     from tensorframe.backends.llvm.products.packed import packed_or_blas  # imports LLVM

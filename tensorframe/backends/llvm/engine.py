@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.llvm.program import KernelProgram
     from tensorframe.backends.llvm.scatter import ScatterProgram
-    from tensorframe.backends.numpy.chain import MakeTiles
     from tensorframe.backends.numpy.convolution import Make
-    from tensorframe.backends.numpy.product import Multiply
-    from tensorframe.backends.numpy.small_product import Find
+    from tensorframe.backends.numpy.products.chain import MakeTiles
+    from tensorframe.backends.numpy.products.product import Multiply
+    from tensorframe.backends.numpy.products.small_product import Find
 
     Kernels: TypeAlias = KernelProgram | ScatterProgram
 
@@ -299,7 +299,7 @@ def kernel_source(region: Region) -> str:
 
         return RawProgram(region).source()
     if has_chain(region):
-        from tensorframe.backends.numpy.sweep import parts_of  # it looks at kernels
+        from tensorframe.backends.numpy.products.sweep import parts_of  # it looks at kernels
 
         return "\n".join(filter(None, map(kernel_source, parts_of(region))))
     loops = epilogue_of(region) if has_epilogue(region) else region

@@ -11,7 +11,7 @@ from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.llvm import native
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.workers import MOST_CHUNKS, pool_of_process
-from tensorframe.backends.numpy import blas
+from tensorframe.backends.numpy.products import blas
 from tensorframe.backends.numpy.threads import core_count, thread_count
 
 

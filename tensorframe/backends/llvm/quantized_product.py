@@ -17,7 +17,7 @@ from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.prepared_calls import side_by_side
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
-from tensorframe.backends.numpy.quantized_product import Matrix
+from tensorframe.backends.numpy.products.quantized_product import Matrix
 from tensorframe.codegen.llvm.quantized_products import (
     QUANTIZED,
     SLOTS,

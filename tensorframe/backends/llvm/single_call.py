@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import Any
 
 from tensorframe.backends import host_pool
-from tensorframe.backends.numpy.grid import Index
-from tensorframe.backends.numpy.product import Compiled, Store
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.product import Compiled, Store
 
 Array = Any
 

@@ -19,9 +19,9 @@ from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.single_call import SingleCall
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
 from tensorframe.backends.llvm.workers import run_ranges
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.grid import THIN, runs
-from tensorframe.backends.numpy.product import in_batch
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.grid import THIN, runs
+from tensorframe.backends.numpy.products.product import in_batch
 from tensorframe.codegen.llvm.stacked_products import ACROSS, ALONG, LINE_WORDS, print_stacked
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape

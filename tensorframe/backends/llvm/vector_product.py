@@ -15,8 +15,8 @@ from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.llvm.single_call import SingleCall
 from tensorframe.backends.llvm.thin_product import functions, slots
 from tensorframe.backends.llvm.workers import run_ranges
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.grid import runs
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.grid import runs
 from tensorframe.codegen.llvm.thin_products import DOTS
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape

@@ -15,12 +15,12 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import host_pool
-from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import dilated, padded, phases, slices
 from tensorframe.backends.numpy.points import PointProduct, PointSums, sums_points
-from tensorframe.backends.numpy.product import IN_BLAS, LONG
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.product import IN_BLAS, LONG
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.graph.shape import Shape

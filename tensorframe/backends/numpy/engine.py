@@ -19,10 +19,10 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 
 if TYPE_CHECKING:
-    from tensorframe.backends.numpy.chain import MakeTiles
     from tensorframe.backends.numpy.convolution import Make
-    from tensorframe.backends.numpy.product import Multiply
-    from tensorframe.backends.numpy.small_product import Find
+    from tensorframe.backends.numpy.products.chain import MakeTiles
+    from tensorframe.backends.numpy.products.product import Multiply
+    from tensorframe.backends.numpy.products.small_product import Find
     from tensorframe.backends.settings import Setting
 
 CAPABILITIES = Capabilities(
@@ -136,7 +136,7 @@ class NumpyBackend(Backend):
 
     def products(self) -> Multiply:
         """Return what makes products of matrices."""
-        from tensorframe.backends.numpy.product import Product  # few programs need it
+        from tensorframe.backends.numpy.products.product import Product  # few programs need it
 
         return Product
 

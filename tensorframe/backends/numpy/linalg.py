@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.contraction import widened
 from tensorframe.backends.numpy.functions import Function, spells
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.contraction import widened
 from tensorframe.errors import LinAlgError
 
 Array = Any

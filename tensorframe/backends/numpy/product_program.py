@@ -12,9 +12,6 @@ import numpy as np
 from tensorframe.backends.base import Program, quiet, settled
 from tensorframe.backends.bound import Bound, NativeCall
 from tensorframe.backends.foreseeing import StandIns, foresee
-from tensorframe.backends.numpy.blas import ONE_THREAD_ANYWAY, takes
-from tensorframe.backends.numpy.blas_calls import Matmul
-from tensorframe.backends.numpy.contraction import multiplied
 from tensorframe.backends.numpy.convolution import (
     Make,
     Undilated,
@@ -22,10 +19,13 @@ from tensorframe.backends.numpy.convolution import (
     in_blocks,
     undilated,
 )
-from tensorframe.backends.numpy.epilogue import Compile, Epilogue
 from tensorframe.backends.numpy.epilogue_region import permutation_of, with_positions
 from tensorframe.backends.numpy.functions import implementation, no_kernels
-from tensorframe.backends.numpy.product import (
+from tensorframe.backends.numpy.products.blas import ONE_THREAD_ANYWAY, takes
+from tensorframe.backends.numpy.products.blas_calls import Matmul
+from tensorframe.backends.numpy.products.contraction import multiplied
+from tensorframe.backends.numpy.products.epilogue import Compile, Epilogue
+from tensorframe.backends.numpy.products.product import (
     IN_BLAS,
     Call,
     Compiled,
@@ -35,7 +35,7 @@ from tensorframe.backends.numpy.product import (
     Products,
     extents,
 )
-from tensorframe.backends.numpy.small_product import (
+from tensorframe.backends.numpy.products.small_product import (
     Find,
     SmallProduct,
     reads_small,

@@ -52,11 +52,11 @@ def _product_program(region: Region, backend: NumpyBackend, device: Device) -> P
     compile_ = partial(backend.compile, device=device)
     first = region.ops[0].op
     if has_chain(region):
-        from tensorframe.backends.numpy.sweep import chain_program
+        from tensorframe.backends.numpy.products.sweep import chain_program
 
         return chain_program(region, compile_, backend.products(), backend.chains())
     if first in WHOLE_PRODUCTS:
-        from tensorframe.backends.numpy.whole import Ways, WholeProgram
+        from tensorframe.backends.numpy.products.whole import Ways, WholeProgram
 
         ways = Ways(
             backend.quantized_products(),

@@ -17,19 +17,15 @@ from numpy.lib.stride_tricks import as_strided
 from tensorframe import config
 from tensorframe.backends.numpy.epilogue_region import epilogue_of, has_chain, has_epilogue
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.backends.numpy.grid import blocks, row_blocks
 from tensorframe.backends.numpy.lapack_scratch import ROUTINES
 from tensorframe.backends.numpy.lapack_scratch import scratch_of as scratch_of_routine
 from tensorframe.backends.numpy.merge_sort import SHORT, is_shared_out
 from tensorframe.backends.numpy.merge_sort import scratch_bytes as sorting_bytes
-from tensorframe.backends.numpy.product import IN_BLAS, extents
-from tensorframe.backends.numpy.quantized_product import scratch_of
-from tensorframe.backends.numpy.scans import PIECE, scratch_of_scan
-from tensorframe.backends.numpy.sequence import Run, runs, without_repeats
-from tensorframe.backends.numpy.small_product import block_bytes, reads_small
-from tensorframe.backends.numpy.temporaries import temporaries
-from tensorframe.backends.numpy.threads import thread_count
-from tensorframe.backends.numpy.tiles import (
+from tensorframe.backends.numpy.products.grid import blocks, row_blocks
+from tensorframe.backends.numpy.products.product import IN_BLAS, extents
+from tensorframe.backends.numpy.products.quantized_product import scratch_of
+from tensorframe.backends.numpy.products.small_product import block_bytes, reads_small
+from tensorframe.backends.numpy.products.tiles import (
     BESIDE,
     PACKED,
     TALL,
@@ -37,6 +33,10 @@ from tensorframe.backends.numpy.tiles import (
     packed_bytes,
     scratch_of_product,
 )
+from tensorframe.backends.numpy.scans import PIECE, scratch_of_scan
+from tensorframe.backends.numpy.sequence import Run, runs, without_repeats
+from tensorframe.backends.numpy.temporaries import temporaries
+from tensorframe.backends.numpy.threads import thread_count
 from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, float16, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp

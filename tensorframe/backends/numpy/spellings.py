@@ -1,4 +1,4 @@
-"""Where the NumPy engine says how it spells ops: the modules of this folder, each imported when one of its ops runs."""
+"""Where the NumPy engine says how it spells ops: modules of this folder, each imported when one of its ops runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from tensorframe.backends.interruptible import at_the_end
 from tensorframe.graph.op import Kind, Op
 
 _NAMES = {
-    "contraction": "einsum matmul",
     "convolution": "convolution",
     "draws": "draw",
     "elementwise": "cast dot4 expm1 floor_divide imag pow real tanh where",
@@ -16,16 +15,17 @@ _NAMES = {
     "fourier": "fftn ifftn irfftn rfftn",
     "indexing": "gather scatter set_slice take_along_axis",
     "interpolation": "interp",
-    "joined_product": "joined_matmul joined_quantized_matmul",
     "linalg": "cholesky det eig eigh eigvals eigvalsh inv lstsq qr slogdet solve svd svdvals",
     "movement": "concat depends expand pad part permute reshape slice windows",
-    "quantized_product": "quantized_matmul quantized_matmul_with_zeros",
+    "products.contraction": "einsum matmul",
+    "products.joined_product": "joined_matmul joined_quantized_matmul",
+    "products.quantized_product": "quantized_matmul quantized_matmul_with_zeros",
+    "products.sparse": "row_numbers sampled_matmul sparse_matmul transposed_sparse_matmul",
     "random": "random_word",
     "reduction": "argmax argmin count_nonzero",
     "scans": "cumulative_prod cumulative_sum",
     "signals": "convolve",
     "sorting": "argpartition argsort histogram partition searchsorted select sort topk",
-    "sparse": "row_numbers sampled_matmul sparse_matmul transposed_sparse_matmul",
     "special": "erf erfc",
     "special_functions": "betainc gammainc gammaincc "
     "digamma erfcinv erfinv gamma gammaln i0 i0e i1 i1e ndtr ndtri polygamma riemann_zeta trigamma zeta",

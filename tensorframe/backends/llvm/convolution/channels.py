@@ -27,8 +27,8 @@ from tensorframe.backends.llvm.convolution.ways import (
 )
 from tensorframe.backends.llvm.indirect_product import copy
 from tensorframe.backends.numpy.convolution import Store
-from tensorframe.backends.numpy.grid import Index
-from tensorframe.backends.numpy.product import extents
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.product import extents
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.graph.shape import Shape
 

@@ -17,12 +17,12 @@ from tensorframe.backends.llvm.convolution.padding import Memory
 from tensorframe.backends.llvm.convolution.sizes import BLOCK, SMALL, SUMS
 from tensorframe.backends.llvm.products.functions import functions, has_tiles, varying_slots
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, layout_of
-from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.convolution import Store
-from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import slices
 from tensorframe.backends.numpy.points import PointSums, columns_of, copied
-from tensorframe.backends.numpy.product import LONG
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.product import LONG
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.machine import HOST
 from tensorframe.ops.convolution import Geometry, multiplications

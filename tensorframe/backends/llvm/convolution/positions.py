@@ -26,8 +26,8 @@ from tensorframe.backends.llvm.indirect_product import (
     pairs,
 )
 from tensorframe.backends.numpy.convolution import Store
-from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import slices
+from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.backends.numpy.threads import share_out
 
 Array = Any

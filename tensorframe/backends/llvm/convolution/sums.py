@@ -27,9 +27,9 @@ from tensorframe.backends.llvm.convolution.ways import (
     turn_back,
 )
 from tensorframe.backends.numpy.convolution import Store
-from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import slices
 from tensorframe.backends.numpy.points import copied
+from tensorframe.backends.numpy.products.grid import Index
 
 Array = Any
 

@@ -26,9 +26,9 @@ from tensorframe.backends.llvm.indirect_product import (
     pairs,
     transpose,
 )
-from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import slices
-from tensorframe.backends.numpy.product import extents
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.product import extents
 from tensorframe.codegen.llvm.indirect_product import TERMS
 from tensorframe.graph.shape import Shape
 from tensorframe.machine import HOST, spare_line

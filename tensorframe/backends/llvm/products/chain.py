@@ -24,12 +24,12 @@ from tensorframe.backends.llvm.products.layout import Panels, lines, places_of, 
 from tensorframe.backends.llvm.products.packed import pack_panels
 from tensorframe.backends.llvm.products.scratch import borrow, give_back
 from tensorframe.backends.llvm.workers import run_ranges
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.grid import Index, boxes
-from tensorframe.backends.numpy.hidden import Columns
-from tensorframe.backends.numpy.product import extents, in_batch
-from tensorframe.backends.numpy.tiles import PACKED
-from tensorframe.backends.numpy.weights import Weights
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.grid import Index, boxes
+from tensorframe.backends.numpy.products.hidden import Columns
+from tensorframe.backends.numpy.products.product import extents, in_batch
+from tensorframe.backends.numpy.products.tiles import PACKED
+from tensorframe.backends.numpy.products.weights import Weights
 from tensorframe.codegen.llvm.packed.slots import CHAIN_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape

@@ -11,8 +11,8 @@ from tensorframe.backends.llvm.functions import begin as compiled_ahead
 from tensorframe.backends.llvm.functions import placed
 from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.target import target, target_machine
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.tiles import is_for_tiles
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.tiles import is_for_tiles
 from tensorframe.codegen.llvm.indirect_product import shape_for
 from tensorframe.codegen.llvm.packed import print_packed
 from tensorframe.codegen.llvm.packed.slots import (

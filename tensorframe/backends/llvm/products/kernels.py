@@ -14,9 +14,9 @@ from tensorframe.backends.llvm.launcher import fixed_numbers
 from tensorframe.backends.llvm.lowering import print_kernel
 from tensorframe.backends.llvm.program import KernelProgram
 from tensorframe.backends.llvm.target import target
-from tensorframe.backends.numpy.grid import Index
-from tensorframe.backends.numpy.hidden import part_of
-from tensorframe.backends.numpy.product import extents
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.hidden import part_of
+from tensorframe.backends.numpy.products.product import extents
 from tensorframe.codegen.llvm.packed.slots import MOST_ARRAYS, MOST_SLOTS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape, strides_of

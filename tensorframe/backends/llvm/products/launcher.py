@@ -17,7 +17,7 @@ from tensorframe.backends.llvm.products.functions import VARYING_SLOTS
 from tensorframe.backends.llvm.products.kernels import block_kernels
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, Taken
 from tensorframe.backends.llvm.products.scratch import borrow, give_back
-from tensorframe.backends.numpy.product import Call
+from tensorframe.backends.numpy.products.product import Call
 
 if TYPE_CHECKING:
     from tensorframe.backends.llvm.products.packed import PackedProduct

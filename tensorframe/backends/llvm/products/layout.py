@@ -12,9 +12,9 @@ import numpy as np
 
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.products.functions import fixed_slots, functions
-from tensorframe.backends.numpy.grid import Index, boxes
-from tensorframe.backends.numpy.product import extents
-from tensorframe.backends.numpy.tiles import TALL, rows_of_block
+from tensorframe.backends.numpy.products.grid import Index, boxes
+from tensorframe.backends.numpy.products.product import extents
+from tensorframe.backends.numpy.products.tiles import TALL, rows_of_block
 from tensorframe.codegen.llvm.packed.slots import BLOCK_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape

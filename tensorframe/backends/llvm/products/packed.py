@@ -21,9 +21,9 @@ from tensorframe.backends.llvm.products.scratch import borrow, give_back
 from tensorframe.backends.llvm.stacked_product import StackedProduct, takes_stack
 from tensorframe.backends.llvm.vector_product import VectorProduct, rows_of
 from tensorframe.backends.llvm.workers import run_ranges
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.grid import Index
-from tensorframe.backends.numpy.product import (
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.product import (
     Call,
     Native,
     Product,

@@ -14,10 +14,16 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import host_pool
-from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.functions import no_kernels
-from tensorframe.backends.numpy.grid import Index, blocks
-from tensorframe.backends.numpy.product import LONG, Store, extents, in_batch, share_products
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.grid import Index, blocks
+from tensorframe.backends.numpy.products.product import (
+    LONG,
+    Store,
+    extents,
+    in_batch,
+    share_products,
+)
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import SMALL, DType, float32, int32, promote, wide_of
 from tensorframe.graph.shape import Shape

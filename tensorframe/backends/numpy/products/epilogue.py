@@ -21,9 +21,9 @@ from tensorframe.backends.numpy.epilogue_region import (
     overwrites_product,
     permutation_of,
 )
-from tensorframe.backends.numpy.grid import Index
-from tensorframe.backends.numpy.hidden import part_of
-from tensorframe.backends.numpy.product import extents
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.hidden import part_of
+from tensorframe.backends.numpy.products.product import extents
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 

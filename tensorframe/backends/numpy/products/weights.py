@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.backends.base import Program
-from tensorframe.backends.numpy.epilogue import Compile
 from tensorframe.backends.numpy.epilogue_region import for_blocks
-from tensorframe.backends.numpy.hidden import Columns, Known
+from tensorframe.backends.numpy.products.epilogue import Compile
+from tensorframe.backends.numpy.products.hidden import Columns, Known
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.nest.stages import stages_of

@@ -12,11 +12,11 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.grid import Index
-from tensorframe.backends.numpy.hidden import Columns, masks_of, part_of
-from tensorframe.backends.numpy.product import extents, in_batch, multiply, share_products
-from tensorframe.backends.numpy.weights import Weights
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.grid import Index
+from tensorframe.backends.numpy.products.hidden import Columns, masks_of, part_of
+from tensorframe.backends.numpy.products.product import extents, in_batch, multiply, share_products
+from tensorframe.backends.numpy.products.weights import Weights
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_tuples import NamedTuple
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.foreseeing import StandIns, foresee
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.chain import ChainProgram, MakeTiles, links_of
-from tensorframe.backends.numpy.epilogue import Compile
 from tensorframe.backends.numpy.epilogue_region import with_positions
-from tensorframe.backends.numpy.grid import Index, row_blocks
-from tensorframe.backends.numpy.product import IN_BLAS, Multiply, Product
-from tensorframe.backends.numpy.sweep_run import Maker, Sweep, Taker
-from tensorframe.backends.numpy.weights import Weights
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.chain import ChainProgram, MakeTiles, links_of
+from tensorframe.backends.numpy.products.epilogue import Compile
+from tensorframe.backends.numpy.products.grid import Index, row_blocks
+from tensorframe.backends.numpy.products.product import IN_BLAS, Multiply, Product
+from tensorframe.backends.numpy.products.sweep_run import Maker, Sweep, Taker
+from tensorframe.backends.numpy.products.weights import Weights
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 

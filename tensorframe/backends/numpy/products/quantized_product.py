@@ -14,7 +14,7 @@ import numpy as np
 from tensorframe.backends import host_pool
 from tensorframe.backends.bound import Bound
 from tensorframe.backends.numpy.functions import no_kernels, spells
-from tensorframe.backends.numpy.product import LONG, share_products
+from tensorframe.backends.numpy.products.product import LONG, share_products
 from tensorframe.backends.numpy.threads import share_out, thread_count
 from tensorframe.ops.quantization import BLOCK, FEW, LARGEST, LEAST, ZERO, in_word
 from tensorframe.quick_tuples import NamedTuple

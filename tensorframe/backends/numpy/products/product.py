@@ -16,9 +16,9 @@ from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.bound import NativeCall
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.blas_calls import Matmul
-from tensorframe.backends.numpy.grid import Index, blocks, runs
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.blas_calls import Matmul
+from tensorframe.backends.numpy.products.grid import Index, blocks, runs
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import COMPLEX, FLOAT, NARROW, DType
 from tensorframe.graph.shape import Shape

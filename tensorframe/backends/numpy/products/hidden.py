@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.backends.numpy.grid import Index
+from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape

@@ -11,10 +11,15 @@ import numpy as np
 from tensorframe.backends import host_pool
 from tensorframe.backends.bound import Bound
 from tensorframe.backends.numpy.functions import no_kernels, spells
-from tensorframe.backends.numpy.product import IN_BLAS, Multiply, Product, bound_calls
-from tensorframe.backends.numpy.quantized_product import Find as FindQuantized
-from tensorframe.backends.numpy.quantized_product import Matrix, are_few, few_times, rows_times
-from tensorframe.backends.numpy.small_product import Find, small_matmul
+from tensorframe.backends.numpy.products.product import IN_BLAS, Multiply, Product, bound_calls
+from tensorframe.backends.numpy.products.quantized_product import Find as FindQuantized
+from tensorframe.backends.numpy.products.quantized_product import (
+    Matrix,
+    are_few,
+    few_times,
+    rows_times,
+)
+from tensorframe.backends.numpy.products.small_product import Find, small_matmul
 
 Array = Any
 

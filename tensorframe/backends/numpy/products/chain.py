@@ -16,16 +16,16 @@ from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.bound import Bound, bound
-from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.epilogue import Compile, Epilogue
 from tensorframe.backends.numpy.epilogue_region import (
     epilogue_of,
     others_of,
     with_positions,
 )
-from tensorframe.backends.numpy.grid import Index, row_blocks
-from tensorframe.backends.numpy.hidden import Columns, part_of
-from tensorframe.backends.numpy.product import (
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.epilogue import Compile, Epilogue
+from tensorframe.backends.numpy.products.grid import Index, row_blocks
+from tensorframe.backends.numpy.products.hidden import Columns, part_of
+from tensorframe.backends.numpy.products.product import (
     IN_BLAS,
     Store,
     extents,
@@ -33,7 +33,7 @@ from tensorframe.backends.numpy.product import (
     multiply,
     share_products,
 )
-from tensorframe.backends.numpy.weights import Weights
+from tensorframe.backends.numpy.products.weights import Weights
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape

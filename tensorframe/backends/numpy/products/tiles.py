@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from tensorframe.backends.numpy.grid import runs
+from tensorframe.backends.numpy.products.grid import runs
 from tensorframe.backends.numpy.threads import thread_count
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.numpy.blas import ONE_THREAD_ANYWAY
+from tensorframe.backends.numpy.products.blas import ONE_THREAD_ANYWAY
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.quick_tuples import NamedTuple
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.functions import Function, implementation, no_kernels, spells
-from tensorframe.backends.numpy.product import Multiply, Product
-from tensorframe.backends.numpy.small_product import (
+from tensorframe.backends.numpy.products import blas
+from tensorframe.backends.numpy.products.product import Multiply, Product
+from tensorframe.backends.numpy.products.small_product import (
     Find,
     mixed,
     reads_small,

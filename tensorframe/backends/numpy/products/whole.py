@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.bound import Bound
-from tensorframe.backends.numpy.epilogue import Compile, Epilogue
 from tensorframe.backends.numpy.epilogue_region import with_positions
 from tensorframe.backends.numpy.functions import Function, implementation, no_kernels
-from tensorframe.backends.numpy.joined_product import bound_joined
-from tensorframe.backends.numpy.product import Multiply
-from tensorframe.backends.numpy.quantized_product import bound_product
-from tensorframe.backends.numpy.small_product import Find
+from tensorframe.backends.numpy.products.epilogue import Compile, Epilogue
+from tensorframe.backends.numpy.products.joined_product import bound_joined
+from tensorframe.backends.numpy.products.product import Multiply
+from tensorframe.backends.numpy.products.quantized_product import bound_product
+from tensorframe.backends.numpy.products.small_product import Find
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.quantization import JOINED_MATMUL
