@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tensorframe.dtypes import BOOL
+from tensorframe.dtypes import BOOL, NARROW
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
 from tensorframe.kernel import ir
@@ -39,6 +39,7 @@ from tensorframe.quick_tuples import NamedTuple
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.
 _DEPTHS = ((4, 16), (8, 8), (16, 4))
+_THREADS = 1280  # of a multiprocessor, for factors of few bits
 
 
 class Tiled:
@@ -107,8 +108,11 @@ class Tiled:
         return Built((launch,), (), self._layouts)
 
     def _occupancy(self) -> int:
-        """Return how many groups a multiprocessor is to have registers for at once; 0 leaves it to compilers."""
-        return 0
+        """Return how many groups a multiprocessor is to have registers for at once; 0 leaves it to compilers.
+
+        These would spill what elements of few bits are converted to, for more threads than memory needs.
+        """
+        return max(1, _THREADS // self._target.lanes) if self._product.dtype in NARROW else 0
 
     def _statements(self) -> tuple[ir.Statement, ...]:
         body, blocking, product = self._body, self._blocking, self._product
