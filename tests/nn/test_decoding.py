@@ -17,7 +17,7 @@ from tensorframe.frontend.dispatch import call
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
 from tensorframe.nn import generation
 from tensorframe.nn.layers.linear import Linear
-from tensorframe.nn.models.decoding import joined
+from tensorframe.nn.models.decoding import apart, joined
 from tensorframe.ops.quantization import JOINED_MATMUL, JOINED_QUANTIZED_MATMUL
 from tensorframe.schedule.plan import Plan
 from tests.backends.devices import FOUND
@@ -217,6 +217,23 @@ def test_layers_of_ones_own_take_the_place_of_a_models(device: str) -> None:
     layer.self_attn.q_proj = Around(layer.self_attn.q_proj)
     layer.mlp.gate_proj = Around(layer.mlp.gate_proj)
     assert list(model.generate([1, 2, 3], max_tokens=4)) == wanted
+
+
+@on_hosts
+@pytest.mark.parametrize("bits", [None, 8])
+def test_layers_whose_products_are_one_call_keep_their_biases_and_rows(
+    device: str, bits: int | None
+) -> None:
+    x = normal(1, 1, 64, device=device)
+    layers = [Linear(64, n, device=device, key=tfr.random.key(n)) for n in (8, 5)]
+    layers[0].weight = layers[0].weight[:6]  # fewer rows than it was made with
+    layers[0].bias = layers[0].bias[:6]
+    if bits:
+        for layer in layers:
+            tfr.nn.quantize(layer, bits=bits)
+    with tfr.config.override(small_size=0, small_nodes=0):
+        for found, layer in zip(apart(x, layers), layers, strict=True):
+            np.testing.assert_allclose(found.numpy(), layer(x).numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_layers_join_only_where_their_weights_are_of_one_kind() -> None:

@@ -108,12 +108,11 @@ def joined(x: Tensor, layers: Sequence[Linear], size: int) -> Tensor:
     products = _joined(x, layers) if _is_step(x) and (able.whole or able.compiles) else None
     if products is None:
         return concat([_as_heads(layer(x), size) for layer in layers], axis=2)
-    biases = [layer.bias for layer in layers if layer.bias is not None]
-    return _as_heads(products + concat(biases) if biases else products, size)
+    return _as_heads(products, size)
 
 
 def apart(x: Tensor, layers: Sequence[Linear]) -> list[Tensor]:
-    """Return what each of several layers without a bias gives.
+    """Return what each of several layers gives.
 
     For a few tokens that is one call, where the device computes such rows whole. Elsewhere a kernel goes on with what
     one layer gives while it computes another.
@@ -123,8 +122,9 @@ def apart(x: Tensor, layers: Sequence[Linear]) -> list[Tensor]:
         return [layer(x) for layer in layers]
     parts, first = [], 0
     for layer in layers:
-        parts.append(products[..., first : first + layer.out_features])
-        first += layer.out_features
+        rows = layer.weight.shape[0]
+        parts.append(products[..., first : first + rows])
+        first += rows
     return parts
 
 
@@ -139,7 +139,7 @@ def _as_heads(features: Tensor, size: int) -> Tensor:
 
 
 def _joined(x: Tensor, layers: Sequence[Linear]) -> Tensor | None:
-    """Return the products of several layers as one row, if these do no more, and their weights are of one kind."""
+    """Return what several layers give as one row, if they are linear and no more, and their weights are of one kind."""
     if any(type(layer) is not Linear for layer in layers):
         return None
     weights = [layer.weight for layer in layers]
@@ -152,14 +152,19 @@ def _joined(x: Tensor, layers: Sequence[Linear]) -> Tensor | None:
             weight.dtype for weight in plain
         }:
             return None
-        return call(JOINED_MATMUL, x, *plain)
+        return _with_biases(call(JOINED_MATMUL, x, *plain), layers)
     kinds = {(matrix.bits, matrix.group, matrix.zeros is None) for matrix in matrices}
     (kind, *others) = kinds
     bits, group, symmetric = kind
     if len(matrices) < len(weights) or others or not symmetric:
         return None
     parts = [part for matrix in matrices for part in (matrix.words, matrix.scales)]
-    return call(JOINED_QUANTIZED_MATMUL, x, *parts, attrs=(bits, group))
+    return _with_biases(call(JOINED_QUANTIZED_MATMUL, x, *parts, attrs=(bits, group)), layers)
+
+
+def _with_biases(products: Tensor, layers: Sequence[Linear]) -> Tensor:
+    biases = [layer.bias for layer in layers if layer.bias is not None]
+    return products + concat(biases) if biases else products
 
 
 def after(x: Tensor, last: Any) -> Tensor:
