@@ -201,6 +201,21 @@ def test_functions_that_are_recorded_assign_to_few_elements():
     assert step(1, 4.0).tolist() == [9, 2]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("small_size", [0, 4096])
+def test_leading_axes_of_values_are_dropped_whatever_the_key(dtype, small_size):
+    mask = np.array([False, True, True, False])
+    with tfr.config.override(small_size=small_size):
+        for key, values, expected in (
+            (0, [5], [5, 1, 2, 3]),
+            (mask, [[5, 6]], [0, 5, 6, 3]),
+            (tfr.asarray(mask).compute(), [[5, 6]], [0, 5, 6, 3]),
+        ):
+            x = tfr.asarray(np.arange(4), dtype=dtype).compute()
+            x[key] = tfr.asarray(np.array(values), dtype=dtype).compute()
+            assert x.tolist() == expected
+
+
 def test_errors_of_few_elements_leave_the_tensor_as_it_is():
     x = tfr.asarray(np.arange(5.0)).compute()
     for key, value, error in (

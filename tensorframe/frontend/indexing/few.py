@@ -194,8 +194,10 @@ def few_replaced(node: Node, key: Any, values: Node) -> Node | None:
     replaced = array.copy()
     try:
         replaced[place] = elements
-    except (IndexError, ValueError):
-        return None
+    except (IndexError, TypeError, ValueError):
+        return (
+            None  # NumPy drops leading axes of size 1 of some values only; which `parse` explains
+        )
     return viewed(replaced, node.shape, node).node
 
 
