@@ -12,7 +12,7 @@ from tensorframe.backends.numpy import (
     sums,
 )
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.backends.numpy.scratch import scratch_bytes
+from tensorframe.backends.numpy.scratch.regions import scratch_bytes
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import reduced
 from tensorframe.ops.elementwise import ABS, CAST

@@ -94,7 +94,7 @@ class NumpyBackend(Backend):
         """Return what the functions that run a region take for themselves."""
         # plans need it, small graphs do not
         from tensorframe.backends.numpy.convolution import undilated
-        from tensorframe.backends.numpy.scratch import scratch_bytes
+        from tensorframe.backends.numpy.scratch.regions import scratch_bytes
 
         return scratch_bytes(region, compiled=self.convolution() is not undilated)
 

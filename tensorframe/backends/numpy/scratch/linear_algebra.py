@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log2, prod
-from typing import TYPE_CHECKING
 
+from tensorframe.backends.numpy.scratch.calls import Call, Estimate
 from tensorframe.dtypes import COMPLEX, NARROW
+from tensorframe.graph.op import Kind
 from tensorframe.quick_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from tensorframe.backends.numpy.scratch import Call
 
 # Columns that routines work on at a time, and those that eigenvectors are transformed back in.
 _BLOCK, _BACK = 64, 128
@@ -52,7 +50,7 @@ class _Matrices(NamedTuple):
 Workspace = Callable[[_Matrices], float]
 
 
-def scratch_of(call: Call) -> int:
+def _of_routine(call: Call) -> int:
     """Return what a row of linear algebra takes beside its operands and results."""
     (shape, dtype), *_ = call.operands
     is_complex = dtype in COMPLEX
@@ -135,4 +133,4 @@ _WORK: dict[str, Workspace] = {
     "qr": lambda matrix: matrix.elements + _BLOCK * matrix.columns,
     "lstsq": _least_squares,
 }
-ROUTINES = frozenset(_WORK)
+ESTIMATES: dict[str | Kind, Estimate] = dict.fromkeys(_WORK, _of_routine)

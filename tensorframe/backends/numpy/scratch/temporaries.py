@@ -1,7 +1,7 @@
 """Temporaries of elementwise regions in NumPy: the bytes that lie between ops, known from shapes and dtypes.
 
-A small region runs op by op on whole arrays, a larger one in blocks (`region.py`). What a function allocates for itself
-beside its result was measured for those that are not ufuncs.
+A small region runs op by op on whole arrays, a larger one in blocks (`numpy/region.py`). What a function allocates for
+itself beside its result was measured for those that are not ufuncs.
 """
 
 from __future__ import annotations
