@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from math import prod
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
 from types import TracebackType
 from typing import Self
@@ -52,8 +53,10 @@ class ReadAhead:
         return self
 
     def __exit__(self, *_: object) -> None:
-        while not self._free.empty():  # buffers that would be filled before the end is seen
-            self._free.get()
+        # buffers that would be filled before the end is seen, of which the thread may take some now
+        with suppress(Empty):
+            while True:
+                self._free.get_nowait()
         self._free.put(None)
         self._thread.join()
 

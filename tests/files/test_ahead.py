@@ -2,6 +2,7 @@
 
 import threading
 import time
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -127,6 +128,26 @@ def test_who_stops_early_waits_for_no_more_than_the_read_under_way():
     assert not any(thread.is_alive() for thread in gate.threads)
     with ReadAhead([[(leaf, window)] for window in rows(6, 1, 4)]):
         pass
+
+
+class Buffers(SimpleQueue):
+    """Buffers that the thread may take at any time: who ends must not wait for one that it saw there."""
+
+    def get(self, block=True, timeout=None):
+        assert not block or threading.current_thread() is not threading.main_thread()
+        return super().get(block, timeout)
+
+
+def test_who_stops_early_waits_for_no_buffer(monkeypatch):
+    monkeypatch.setattr("tensorframe.files.ahead.SimpleQueue", Buffers)
+    gate = Gate()
+    leaf = tfr.from_reader(gate).node
+    reading = ReadAhead([[(leaf, window)] for window in rows(6, 1, 4)], 3)
+    reading._full = SimpleQueue()
+    with reading:
+        assert gate.asked.acquire(timeout=60)  # one buffer is being filled, two are there
+        threading.Timer(0.05, gate.let.release).start()
+    assert not any(thread.is_alive() for thread in gate.threads)
 
 
 @pytest.fixture
