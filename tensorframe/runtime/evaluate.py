@@ -29,7 +29,7 @@ from tensorframe.runtime import events
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run, run_alone
-from tensorframe.runtime.failures import explain_leaf
+from tensorframe.runtime.failures import explain_leaf, locate
 from tensorframe.runtime.few import run_few
 from tensorframe.runtime.fitting import fits, give_back
 from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
@@ -284,12 +284,15 @@ def host_array(node: Node) -> np.ndarray[Any, Any]:
     handle = storage.handle
     if type(handle) is np.ndarray:
         return handle
-    catch_up_with(node)
-    began = perf_counter_ns() if spans.collectors else 0
     try:
+        catch_up_with(node)
+        began = perf_counter_ns() if spans.collectors else 0
         array = backend_of(node.device).download(storage)
     except MemoryError as error:
         explain_leaf(error, node)
+    except TensorFrameError as error:
+        locate(error, node)
+        raise
     tell_span(Work.TRANSFER, "download", f"{node.device} -> host", began, array.nbytes)
     return array
 

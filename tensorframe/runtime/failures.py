@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NoReturn, Protocol
 
 from tensorframe.backends.registry import capabilities, info_of
+from tensorframe.dtypes import DType
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
+from tensorframe.graph.shape import Shape
 from tensorframe.schedule.plan import Plan, Step, human_bytes
 from tensorframe.site import Site, describe
 
@@ -50,8 +53,25 @@ def explain(error: BaseException, plan: Plan, index: int, recorded: Recorded) ->
 
 def explain_leaf(error: MemoryError, leaf: Node) -> NoReturn:
     """Raise what the user should see where the values that a plan begins with find no memory."""
-    what = f"{leaf.op.name} -> {leaf.dtype}{list(leaf.shape)} on {leaf.device}"
-    raise _out_of_memory(error, what, leaf.nbytes, leaf.device, describe(leaf.site)) from error
+    location = describe(leaf.site)
+    raise _out_of_memory(error, step_of(leaf), leaf.nbytes, leaf.device, location) from error
+
+
+def locate(error: TensorFrameError, node: Node) -> None:
+    """Have what went wrong with the values of a node name the line that recorded it, unless it names another step."""
+    if error.step is None:
+        error.step, error.location = step_of(node), describe(node.site) or error.location
+
+
+def step_of(node: Node) -> str:
+    """Return what an error calls the step that makes one node."""
+    return _step_of(node.op.name, node.dtype, node.shape, node.device)
+
+
+@lru_cache(1024)
+def _step_of(name: str, dtype: DType, shape: Shape, device: Device) -> str:
+    """Return its text: every result that is handed over has one, and to write it takes 20 us."""
+    return f"{name} -> {dtype}{list(shape)} on {device}"
 
 
 def shown_step(plan: Plan, step: Step) -> str:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
 from tensorframe.backends.base import Backend
 from tensorframe.backends.registry import backend_of, used_devices
-from tensorframe.dtypes import DType
 from tensorframe.errors import TensorFrameError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
-from tensorframe.graph.shape import Shape
 from tensorframe.runtime.evaluate import evaluate
+from tensorframe.runtime.failures import locate, step_of
 from tensorframe.runtime.pace import catch_up, catch_up_with, handing_over
 from tensorframe.site import describe
 
@@ -35,14 +33,7 @@ def hand_over(nodes: Sequence[Node]) -> None:
 
 
 def _promise(node: Node, backend: Backend) -> None:
-    step = _step(node.op.name, node.dtype, node.shape, node.device)
-    backend.hand_over(node.storage, step, describe(node.site))
-
-
-@lru_cache(1024)
-def _step(name: str, dtype: DType, shape: Shape, device: Device) -> str:
-    """Return what an error calls a step: every result has such a text, and to write it takes 20 us."""
-    return f"{name} -> {dtype}{list(shape)} on {device}"
+    backend.hand_over(node.storage, step_of(node), describe(node.site))
 
 
 def is_ready(node: Node) -> bool:
@@ -62,9 +53,7 @@ def wait_for(node: Node) -> None:
         catch_up_with(node)  # which an interrupt ends
         backend_of(node.device).wait_for(storage)
     except TensorFrameError as error:
-        if error.step is None:
-            error.step = _step(node.op.name, node.dtype, node.shape, node.device)
-            error.location = describe(node.site) or error.location
+        locate(error, node)
         raise
 
 

@@ -80,21 +80,31 @@ class _Pace:
         """Wait for values: if they were handed over, for nothing that was given later."""
         backend = backend_of(self._device)
         if not self._given or not backend.is_read_early(storage):
-            self.catch_up()
+            self.catch_up(storage)
         elif not backend.is_done(storage):
             _wait(partial(backend.wait_for, storage), self._expected)
 
-    def catch_up(self) -> None:
-        """Wait until the device has done what it was given; at once if that is little."""
+    def catch_up(self, storage: Storage | None = None) -> None:
+        """Wait until the device has done what it was given; at once if that is little.
+
+        What went wrong with the values in `storage` is theirs from then on: those who wait for the device hear it once.
+        """
         if not self._given:
             return
         run, expected = self._run, self._expected
         self._given, self._expected, self._run = 0.0, 0.0, None
         if run is not None and not run.is_over:
             run.is_split = True
-        _wait(partial(backend_of(self._device).synchronize, self._device), expected)
+        _wait(partial(_finish, self._device, storage), expected)
         if run is not None and self._is_one and not run.is_split:
             run.seconds[self._device] = perf_counter() - self._since
+
+
+def _finish(device: Device, storage: Storage | None) -> None:
+    backend = backend_of(device)
+    if storage is not None:
+        backend.wait_for(storage)
+    backend.synchronize(device)
 
 
 def _wait(wait: Callable[[], None], expected: float) -> None:

@@ -2,12 +2,15 @@
 
 from contextlib import contextmanager
 from threading import Thread
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.device.uses import Uses
 from tensorframe.backends.registry import backend_of
+from tensorframe.errors import KernelError
 from tensorframe.graph.device import Device
 from tests.backends.devices import FOUND
 
@@ -80,6 +83,36 @@ def waiting(work):
     thread.join(0.2)
     assert thread.is_alive()
     return thread
+
+
+class Failed:
+    """The event of a command that has failed."""
+
+    command_execution_status = -14
+
+    def wait(self):
+        import pyopencl as cl
+
+        failure = {"code": self.command_execution_status, "routine": "clWaitForEvents", "what": ""}
+        raise cl.RuntimeError(
+            Mock(**{f"{name}.return_value": said for name, said in failure.items()})
+        )
+
+
+@pytest.fixture
+def failing(queue):
+    """Has every kernel that is given to the device in a block fail."""
+    import pyopencl as cl
+
+    @contextmanager
+    def failing():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cl, "enqueue_nd_range_kernel", lambda *_: Failed())
+            yield
+
+    yield failing
+    queue._queue.finish()
+    queue._uses, queue._latest = Uses(), None  # no driver waits for those events
 
 
 def on_device(array):
@@ -237,3 +270,47 @@ def test_two_threads_replay_upload_and_read(queue, pinned):
         for thread in threads:
             thread.join(100)
     assert sorted(finished) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "read", [tfr.Tensor.compute, tfr.compute, tfr.Tensor.numpy], ids=["compute", "all", "numpy"]
+)
+def test_a_kernel_that_has_failed_has_no_values(queue, failing, read):
+    x = on_device(np.arange(6, dtype=np.float32))
+    bad = tfr.sqrt(x)  # the recording
+    with failing(), pytest.raises(KernelError, match="the recording"):
+        read(bad)
+    good = x + 1
+    assert good.tolist() == [1, 2, 3, 4, 5, 6]
+    for again in (read, tfr.Tensor.compute, tfr.Tensor.numpy):
+        with pytest.raises(KernelError, match="the recording"):
+            again(bad)
+    tfr.synchronize("opencl")  # of what somebody was told
+
+
+def test_waiting_for_the_device_tells_of_a_failed_kernel_once(queue, failing):
+    x = on_device(np.arange(6, dtype=np.float32))
+    for is_told in (True, False):
+        with failing():
+            bad = tfr.sqrt(x).compute(wait=False)  # the recording
+        if is_told:
+            with pytest.raises(KernelError, match="the recording"):
+                bad.compute()
+        with pytest.raises(KernelError, match="the recording"):
+            tfr.synchronize("opencl")
+        tfr.synchronize("opencl")
+
+
+def test_memory_that_a_failed_kernel_wrote_is_as_good_as_new(queue, failing):
+    with queue.lock:
+        buffer = queue.allocate(4)
+        with failing():
+            queue.launch((Mock(), 1, 0), 1, (buffer,), None)
+        with pytest.raises(KernelError):
+            queue.read(buffer, 0, 4)
+        with pytest.raises(KernelError):
+            queue.synchronize()
+        queue.synchronize()
+        queue.write(buffer, 0, np.arange(4, dtype=np.uint8))
+        assert queue.read(buffer, 0, 4).tolist() == [0, 1, 2, 3]
+        queue.release(buffer)

@@ -138,6 +138,27 @@ def test_computing_with_an_error_raises_at_once(queue):
         early.numpy()
 
 
+def test_reading_with_an_error_raises_at_every_read(queue):
+    x = operand(queue)
+    queue.failing.add(queue.launches + 1)
+    bad = tfr.sqrt(x)  # the recording
+    for _ in range(2):
+        with pytest.raises(KernelError, match=r"has failed(.|\n)*the recording") as caught:
+            bad.numpy()
+        assert "sqrt -> float32[6] on late" in str(caught.value)
+    assert (x + 1).tolist() == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("read", [tfr.Tensor.compute, tfr.Tensor.numpy])
+def test_an_error_in_much_work_is_raised_at_every_read(queue, monkeypatch, read):
+    monkeypatch.setattr(progress, "_MUCH", 0)
+    bad = tfr.sqrt(operand(queue))  # the recording
+    queue.failing.add(queue.launches + 1)
+    for _ in range(2):
+        with pytest.raises(KernelError, match=r"has failed(.|\n)*the recording"):
+            read(bad)
+
+
 @on_every_device
 def test_devices_hand_over_and_finish(device):
     x = tfr.asarray(np.arange(1000, dtype=np.float32), device=device)

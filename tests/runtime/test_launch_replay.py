@@ -337,7 +337,7 @@ def test_nobody_waits_for_the_device_while_launches_are_recorded(
     monkeypatch.setattr(recorded, "_noted", noted)
     monkeypatch.setattr(executor, "can_take_long", lambda _plan: True)
     monkeypatch.setattr(pace, "_FIRST", 0.0)
-    monkeypatch.setattr(pace._Pace, "catch_up", lambda _pace: waits.append(bool(held)))
+    monkeypatch.setattr(pace._Pace, "catch_up", lambda *_: waits.append(bool(held)))
     monkeypatch.setattr(pace, "_paces", {})
     PLANS.clear()
     append, stored = appending(device), begun(device)

@@ -49,7 +49,7 @@ from tensorframe.backends.registry import capabilities
 from tensorframe.backends.spans import log, opened
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
-from tensorframe.errors import TensorFrameError
+from tensorframe.errors import KernelError, TensorFrameError
 from tensorframe.forks import in_forked_processes, new_reentrant_lock
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
@@ -151,7 +151,8 @@ class KernelBackend(Backend):
                 return
             queue, pool = open_device.queue, open_device.pool
             with queue.lock:  # threads that compute finish the current kernel
-                with suppress(TensorFrameError):  # pending errors are lost, as all values are
+                # pending errors are lost, as all values are
+                with suppress(TensorFrameError, MemoryError):
                     queue.synchronize()
                 del self._open_devices[device]
                 pool.close()
@@ -212,14 +213,19 @@ class KernelBackend(Backend):
             return np.empty(array.shape, array.dtype)
         open_device = self.open_device(storage.device)
         self.wait_for_promised(storage)
+        block = array.block
         if not array.is_contiguous:
             array = self._gathered(storage.device, array)
         assert array.block is not None
         held = open_device.queue.traits.held.get(array.dtype, array.dtype)
         with open_device.queue.lock:
-            data = open_device.queue.read(
-                array.block.buffer, array.offset * held.itemsize, array.size * held.itemsize
-            )
+            try:
+                data = open_device.queue.read(
+                    array.block.buffer, array.offset * held.itemsize, array.size * held.itemsize
+                )
+            except KernelError as error:  # devices say it once
+                block.promise = Promise.broken(error)
+                raise
         # exact, though NumPy warns of NaN in dtypes without infinities
         with np.errstate(invalid="ignore"):
             return data.view(held).astype(array.dtype, copy=False).reshape(array.shape)
@@ -456,8 +462,7 @@ class KernelBackend(Backend):
         """Wait for the device; what went wrong with results that were handed over names the line of the first."""
         open_device = self.open_device(device)
         with open_device.queue.lock:
-            open_device.promises.wait()
-            open_device.queue.synchronize()
+            open_device.promises.wait(open_device.queue)
 
 
 def _blocks(storage: Storage) -> list[Block]:

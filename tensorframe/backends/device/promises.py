@@ -137,9 +137,10 @@ class Outstanding:
         except TensorFrameError as error:
             self._failure = self._failure or error
 
-    def wait(self) -> None:
-        """Wait for all of them, and raise what the first one that failed says, once."""
+    def wait(self, queue: Queue) -> None:
+        """Wait for all of them, and for the queue; raise what the first one that failed says, once."""
         self.settle()
+        self._settle(finished(queue))
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pyopencl as cl
@@ -18,9 +17,9 @@ def is_over(event: Any) -> bool:
     return int(event.command_execution_status) <= cl.command_execution_status.COMPLETE
 
 
-def has_failed(events: Iterable[Any]) -> bool:
-    """Whether one of these commands has a negative status: it has failed."""
-    return any(int(event.command_execution_status) < 0 for event in events)
+def has_failed(event: Any) -> bool:
+    """Whether a command has a negative status."""
+    return int(event.command_execution_status) < 0
 
 
 def translated(error: cl.Error) -> Exception:
@@ -28,6 +27,12 @@ def translated(error: cl.Error) -> Exception:
     if error.code in _NO_MEMORY:
         return MemoryError(str(error))
     return KernelError(f"OpenCL: {error}")
+
+
+def raise_failure(command: Any | None) -> None:
+    """Raise what went wrong with a command that is over, of which the wait for a queue and later copies say nothing."""
+    if command is not None and has_failed(command):
+        Event(command).wait()
 
 
 class Event:

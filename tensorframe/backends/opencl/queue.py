@@ -16,7 +16,13 @@ from tensorframe.backends.device.uses import Uses, identities
 from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.opencl.compiler import Built, Compiler
 from tensorframe.backends.opencl.copies import Copies
-from tensorframe.backends.opencl.events import Event, has_failed, is_over, translated
+from tensorframe.backends.opencl.events import (
+    Event,
+    has_failed,
+    is_over,
+    raise_failure,
+    translated,
+)
 from tensorframe.codegen.raw.text import RawText
 from tensorframe.dtypes import float32, float64
 from tensorframe.kernel.ir import Kernel
@@ -138,17 +144,21 @@ class OpenClQueue(Queue):
         try:
             self._copies.write(queue, buffer, offset, data, events)
         except cl.Error as error:
-            if events is None or not has_failed(events):
+            if events is None or not any(map(has_failed, events)):
                 raise translated(error) from error
             self._copies.write(queue, buffer, offset, data, None)  # what failed is over
+        self._uses.forget(buffer)  # which has come to its end, well or not
 
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
         """Wait for what wrote a buffer, and return a copy of bytes of it."""
-        queue, events = self._ordered(self._uses.writing(buffer))
+        written = self._uses.writing(buffer)
+        queue, events = self._ordered(written)
         try:
-            return self._copies.read(queue, buffer, offset, nbytes, events)
+            data = self._copies.read(queue, buffer, offset, nbytes, events)
         except cl.Error as error:
             raise translated(error) from error
+        raise_failure(written)
+        return data
 
     def _ordered(self, command: Any) -> tuple[Any, list[Any] | None]:
         """Return the queue of a copy that follows a command, and the events that it waits for.
@@ -262,11 +272,15 @@ class OpenClQueue(Queue):
         self._queue.flush()
 
     def synchronize(self) -> None:
-        """Wait for everything."""
+        """Wait for everything; raise, once, what went wrong with what was enqueued last."""
         try:
             self._queue.finish()
         except cl.Error as error:
             raise translated(error) from error
+        latest = self._latest
+        if latest is not None and has_failed(latest):
+            self._latest = None
+            raise_failure(latest)
 
     def pin(self, pinned: bool | None) -> None:
         """Have transfers go through pinned memory, or be the driver's business; None for what suits the device."""
