@@ -150,6 +150,8 @@ def with_placing(region: Region, program: Program) -> Program:
 class CompilingBackend(NumpyBackend):
     """What NumPy's engine calls, made by compiled code: both devices of the host that have LLVM are one."""
 
+    compiles_blocks = True
+
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""
         from tensorframe.backends.llvm.compiled_calls import compiled_convolution

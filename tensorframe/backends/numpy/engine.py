@@ -51,6 +51,8 @@ class NumpyBackend(Backend):
     """Runs everything, everywhere: the engine that every other one falls back to."""
 
     name = "numpy"
+    # whether compiled code does what is done to blocks of products
+    compiles_blocks = False
 
     def probe(self) -> list[DeviceInfo]:
         """NumPy is always there."""
@@ -93,10 +95,9 @@ class NumpyBackend(Backend):
     def scratch(self, region: Region, device: Device) -> int:
         """Return what the functions that run a region take for themselves."""
         # plans need it, small graphs do not
-        from tensorframe.backends.numpy.convolution import undilated
         from tensorframe.backends.numpy.scratch.regions import scratch_bytes
 
-        return scratch_bytes(region, compiled=self.convolution() is not undilated)
+        return scratch_bytes(region, compiled=self.compiles_blocks)
 
     def writes_over(self, region: Region, device: Device) -> bool:
         """Whether all that gives results are loops over elements: other functions have results of their own."""
