@@ -49,16 +49,23 @@ class ReadAhead:
     def __enter__(self) -> Self:
         for _ in range(self._buffers):
             self._free.put(_Buffer())
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:  # Ctrl-C, after which nobody comes to the end of the block
+            self._end()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._end()
+        self._thread.join()
+
+    def _end(self) -> None:
         # buffers that would be filled before the end is seen, of which the thread may take some now
         with suppress(Empty):
             while True:
                 self._free.get_nowait()
         self._free.put(None)
-        self._thread.join()
 
     def __iter__(self) -> Iterator[list[Array]]:
         full = self._full.get()
@@ -119,7 +126,11 @@ class WriteBehind:
         self._thread = Thread(target=self._write, name="tensorframe-write-behind", daemon=True)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:  # as in `ReadAhead`
+            self._jobs.put(None)
+            raise
         return self
 
     def __exit__(

@@ -150,6 +150,24 @@ def test_who_stops_early_waits_for_no_buffer(monkeypatch):
     assert not any(thread.is_alive() for thread in gate.threads)
 
 
+@pytest.mark.parametrize("make", [lambda: ReadAhead([]), WriteBehind], ids=["reads", "writes"])
+def test_ctrl_c_while_a_thread_starts_leaves_no_thread(make, monkeypatch):
+    made = []
+
+    class Interrupted(threading.Thread):
+        def start(self):
+            super().start()
+            made.append(self)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("tensorframe.files.ahead.Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt), make():
+        pass
+    (thread,) = made
+    thread.join(timeout=60)
+    assert not thread.is_alive()
+
+
 @pytest.fixture
 def told(monkeypatch):
     """Have reads of more than 64 bytes leave, 256 at a time, and note what the system is told of each file."""
