@@ -130,7 +130,7 @@ def test_who_stops_early_waits_for_no_more_than_the_read_under_way():
         pass
 
 
-class Buffers(SimpleQueue):
+class Buffers(SimpleQueue[object]):
     """Buffers that the thread may take at any time: who ends must not wait for one that it saw there."""
 
     def get(self, block=True, timeout=None):

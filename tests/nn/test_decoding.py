@@ -226,8 +226,10 @@ def test_layers_whose_products_are_one_call_keep_their_biases_and_rows(
 ) -> None:
     x = normal(1, 1, 64, device=device)
     layers = [Linear(64, n, device=device, key=tfr.random.key(n)) for n in (8, 5)]
-    layers[0].weight = layers[0].weight[:6]  # fewer rows than it was made with
-    layers[0].bias = layers[0].bias[:6]
+    first = layers[0]
+    assert isinstance(first.weight, tfr.Tensor)
+    assert first.bias is not None
+    first.weight, first.bias = first.weight[:6], first.bias[:6]  # fewer rows than it was made with
     if bits:
         for layer in layers:
             tfr.nn.quantize(layer, bits=bits)
