@@ -38,6 +38,9 @@ from tensorframe.schedule.cut import Cut
 from tensorframe.schedule.plan import Plan
 from tensorframe.schedule.tile_graph import Blocks, Given, build_tile, demanded, shown
 
+# What a tile takes of files.
+Files = Sequence[tuple[Node, Block]]
+
 
 @dataclass(slots=True)
 class Tile:
@@ -158,11 +161,15 @@ class Stream:
             if tile.wanted:
                 yield tile
 
-    def _wanted(self, number: int, read: deque[Tile]) -> Iterator[Wanted]:
-        """Yield what the tiles of a pass take of files, and add each tile to those that are `read` before."""
+    def _wanted(self, number: int, read: deque[tuple[Tile, Files]]) -> Iterator[Wanted]:
+        """Yield what the tiles of a pass take of files, and add each tile to those that are `read` before.
+
+        With what it takes: another thread may compute a leaf meanwhile, which is a file no more then.
+        """
         for tile in self._tiles(number):
-            read.append(tile)
-            yield [(node, window_of(block)) for node, block in _files_in(tile)]
+            files = [(node, block) for node, block in tile.pairs() if is_file(node)]
+            read.append((tile, files))
+            yield [(node, window_of(block)) for node, block in files]
 
     def begin(self, number: int) -> None:
         """Carry nothing yet in a pass."""
@@ -177,7 +184,7 @@ class Stream:
     def _run_pass(self, number: int, targets: Mapping[Node, Sink]) -> None:
         self.begin(number)
         forms = self.forms.pop(number, [])
-        read: deque[Tile] = deque()  # or being read
+        read: deque[tuple[Tile, Files]] = deque()  # or being read
         # of totals that are handed on, tiles have to know where the next one begins
         following = islice(self._tiles(number) if self.cut.scans else (), 1, None)
         with ExitStack() as stack:
@@ -187,10 +194,10 @@ class Stream:
             if forms:  # while the first tile is read
                 forms.pop(0).foresee(waits=True)
             for index, arrays in enumerate(ahead):
-                tile, upcoming = read.popleft(), next(following, None)
+                (tile, files), upcoming = read.popleft(), next(following, None)
                 # kernels on all cores would have the reader, and with it the disk, wait
                 with leaving(1 if ahead.is_awaited else 0):
-                    made = self._compute_tile(tile, upcoming, arrays)
+                    made = self._compute_tile(tile, upcoming, files, arrays)
                 behind.write(
                     [
                         (targets[root], window_of(tile.wanted[root]), array)
@@ -212,10 +219,10 @@ class Stream:
         _settle(node, total.result())
 
     def _compute_tile(
-        self, tile: Tile, upcoming: Tile | None, arrays: Sequence[Array]
+        self, tile: Tile, upcoming: Tile | None, files: Files, arrays: Sequence[Array]
     ) -> dict[Node, Array]:
         """Compute a tile, take in what it leaves of carried values, and return its blocks of the roots."""
-        read = dict(zip(_files_in(tile), arrays, strict=True))
+        read = dict(zip(files, arrays, strict=True))
 
         def given(node: Node, block: Block) -> Node:
             if (node, block) in read:
@@ -309,10 +316,6 @@ def write_whole(roots: Sequence[Node], targets: Mapping[Node, Sink]) -> None:
     evaluate([root for root in roots if root.storage is None], 0)
     for root in roots:
         targets[root].write(window_of(whole(root.shape)), host_values(root))
-
-
-def _files_in(tile: Tile) -> list[tuple[Node, Block]]:
-    return [(node, block) for node, block in tile.pairs() if is_file(node)]
 
 
 def counted(node: Node, block: Block) -> Array:

@@ -116,6 +116,28 @@ def test_kernels_of_the_first_tile_are_made_while_it_is_read(values, little, mon
     assert made == [False, True]  # of the first tile, and of the last
 
 
+def test_another_thread_may_compute_a_leaf_while_it_is_read(
+    path, values, streamed, little, monkeypatch
+):
+    x = tfr.load(path)
+    total = tfr.sum(x)
+    compute = streaming.Stream._compute_tile
+
+    def after_another(*tile):
+        if x.node.storage is None:
+            little(1 << 30)
+            thread = threading.Thread(target=x.numpy)
+            thread.start()
+            thread.join(60)
+            assert x.node.storage is not None
+        return compute(*tile)
+
+    monkeypatch.setattr(streaming.Stream, "_compute_tile", after_another)
+    little(12 * MEBI)
+    assert total.item() == tfr.sum(tfr.asarray(values)).item()
+    assert streamed
+
+
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_kernels_of_tiles_are_those_that_were_foreseen(name, path, little, monkeypatch):
     pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
