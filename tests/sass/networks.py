@@ -101,10 +101,10 @@ NETWORKS = {
     "group norm": Program(lambda x: functional.group_norm(x, 8), shape=IMAGES, barriers=6),
     "gradient of a layer norm": Program(_gradient_of_layer_norm),
     "cross entropy": Program(
-        _cross_entropy, INDEXED, wide_values=True
+        _cross_entropy, INDEXED, wide_values=1
     ),  # counts those that are not left out
     "gradient of cross entropy": Program(_gradient_of_cross_entropy, INDEXED),
-    "gradient of an embedding": Program(_gradient_of_embedding, INDEXED, wide_values=True),
+    "gradient of an embedding": Program(_gradient_of_embedding, INDEXED, wide_values=1),
     "attention": Program(_attention, (*TWO, "float32"), shape=HEADS),
     "causal attention, float16": Program(
         partial(_attention, is_causal=True), ("float16",) * 3, shape=HEADS

@@ -17,7 +17,7 @@ class Program:
     `rows` says that it takes in rows of float32, whose sums are mostly of float32, and `once` that several passes need
     them; `share` is what it is to use of the bandwidth at least. `columns` have such sums, too. Each kernel has at most
     so many `barriers`.
-    `wide_values` says that integers of 64 bits are among what it computes, besides positions.
+    So many of its kernels, `wide_values`, add integers of 64 bits that are no positions.
     """
 
     expression: Callable[..., tfr.Tensor | tuple[tfr.Tensor, ...]]
@@ -29,7 +29,7 @@ class Program:
     shape: tuple[int, ...] = (ROWS, LENGTH)
     barriers: int = 4
     share: float = 0.9
-    wide_values: bool = False
+    wide_values: int = 0
 
 
 TWO = ("float32", "float32")

@@ -53,7 +53,7 @@ PROGRAMS = {
     "transposed add": Program(lambda a: a.mT * 2 + 1, contiguous=True, shape=(2048, 2048)),
     "multiply, complex64": Program(lambda a, b: a * b, ("complex64",) * 2),
     "where": Program(lambda a, b: tfr.where(a < b, a, b), TWO, contiguous=True),
-    "integers of 64 bits": Program(lambda a: a * 3 + 1, ("int64",), wide_values=True),
+    "integers of 64 bits": Program(lambda a: a * 3 + 1, ("int64",)),
     "uint8 to float32": Program(lambda a: a.astype("float32") / 255, ("uint8",)),
     "normal numbers": Program(_drawn),
     "concat": Program(lambda a, b: tfr.concat([a, b], axis=1), TWO),
@@ -124,7 +124,7 @@ PROGRAMS = {
     "take rows": Program(lambda a, i: tfr.take(a, i[:, 0], axis=0), INDEXED),
     "take elements": Program(lambda a, i: tfr.take(tfr.reshape(a, (-1,)), i), INDEXED),
     "take along rows": Program(lambda a, i: tfr.take_along_axis(a, i, axis=1), INDEXED),
-    "add to rows": Program(_scattered, INDEXED, wide_values=True),  # sorts rows and places as one
+    "add to rows": Program(_scattered, INDEXED),  # sorts rows and places as one
     "search in a row": Program(lambda a, b: tfr.searchsorted(a[0], b), TWO),
     "elements above zero": Program(lambda a: a[a > 0]),
     "matmul": Program(lambda a, b: a @ b, TWO, shape=(512, 512)),
