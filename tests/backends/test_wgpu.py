@@ -1,5 +1,6 @@
 """Kernels on WebGPU: NumPy's results, for every form of kernel and every dtype, in as few submissions as possible."""
 
+import numpy as np
 import pytest
 
 import tensorframe as tfr
@@ -34,3 +35,26 @@ def test_every_form(name):
 def test_random_programs(start):
     for seed in range(start, start + 20):
         check(seed, device=DEVICE)
+
+
+@pytest.mark.parametrize("name", ["softmax", "normalised", "variance", "argmax"])
+def test_long_columns_are_within_what_a_thread_may_loop(name: str) -> None:
+    """llvmpipe ends a thread's loops, silently, after 65,535 iterations in all: passes over a column add up."""
+    length = 70000 if name == "argmax" else 30000
+    x = np.random.default_rng(0).normal(size=(length, 3)).astype(np.float32)
+    t, exact = tfr.asarray(x, device="wgpu"), x.astype(np.float64)
+    powers = np.exp(exact - exact.max(0))
+    centred = exact - exact.mean(0)
+    cases = {
+        "softmax": (lambda: tfr.softmax(t, axis=0), powers / powers.sum(0)),
+        "normalised": (
+            lambda: (t - tfr.mean(t, axis=0)) / tfr.std(t, axis=0),
+            centred / exact.std(0),
+        ),
+        "variance": (lambda: tfr.var(t, axis=0), exact.var(0)),
+        "argmax": (lambda: tfr.argmax(t, axis=0), exact.argmax(0)),
+    }
+    compute, expected = cases[name]
+    np.testing.assert_allclose(
+        compute().numpy(), expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max()
+    )

@@ -90,6 +90,7 @@ class Lowering:
             traits.double_buffer,
             traits.copies,
             traits.neighbours,
+            traits.max_iterations,
             queue.tunings,
         )
 

@@ -53,6 +53,9 @@ class Traits:
     tile_products: frozenset[DType] = frozenset()  # whose products warps make of tiles, in float32
     copies: bool = False  # whether it copies to memory of a group by itself, 16 bytes at once
     neighbours: bool = False  # whether threads that read ahead for products do so by 16 bytes
+    max_iterations: int = (
+        0  # of a thread's loops, all together; 0 where they have no end but their own
+    )
 
 
 def forked(device: str) -> DeviceError:

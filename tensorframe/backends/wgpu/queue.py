@@ -37,6 +37,8 @@ from tensorframe.ops.raw_kernels import RawCall
 from tensorframe.quick_dataclasses import dataclass
 
 _LANES = 256
+# Iterations of a thread's loops, all together, after which Mesa's llvmpipe leaves them.
+_LOOPED = 65_535
 _USES = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 # bytes of a staging buffer, which larger reads take piece by piece
 _STAGE = 1 << 24
@@ -129,6 +131,8 @@ class WgpuQueue(Queue):
             rows=0 if adapter.software else shared,
             double_buffer=0 if adapter.software else shared,
             neighbours=True,
+            # llvmpipe leaves a thread's loops then, and says nothing
+            max_iterations=_LOOPED if adapter.software else 0,
             max_shared=shared,
         )
         self._dialect = replace(

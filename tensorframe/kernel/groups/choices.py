@@ -96,8 +96,12 @@ def map_room(lanes: int, *, square: bool) -> Room:
     return Room((SQUARES, MAP) if square else (MAP,), lanes, 1)
 
 
-def reduced_form(nest: Nest, order: Order, stages: Stages) -> str:
-    """Return how reductions are done unless something else was found to be faster."""
+def reduced_form(nest: Nest, order: Order, stages: Stages, most: int = 0) -> str:
+    """Return how reductions are done unless something else was found to be faster.
+
+    A thread's loops may have `most` iterations in all, of which those over the parts of a sum are an eighth; 0 where
+    that has no limit.
+    """
     rows, in_rows = nest.rows, nest.reduced_inside and not order.short
     apart = _in_one_pass(stages)
     cut = apart and order.chunks > 1
@@ -107,7 +111,8 @@ def reduced_form(nest: Nest, order: Order, stages: Stages) -> str:
         return ROW_PARTS if cut and rows < _ENOUGH_ROWS else ROWS
     if apart and rows < _ENOUGH_RESULTS and order.length > order.lanes:
         return COLUMN_PARTS
-    return COLUMNS
+    iterations = order.length * (stages.passes + 1) * 4 // 3
+    return ROWS if most and iterations > most and not order.short else COLUMNS
 
 
 def reduced_room(nest: Nest, order: Order, stages: Stages, default: str) -> Room:

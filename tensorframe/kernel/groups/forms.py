@@ -96,7 +96,7 @@ class Target:
     rows that several passes read: they are read once. `tile_products` are dtypes whose products warps make of tiles.
     A kernel has at most so many `buffers`. Where products fit into so many bytes of a `double_buffer`, they have one,
     to which a device may copy (`copies`) while threads compute; else these read ahead, several `neighbours` at once
-    where the dialect has that.
+    where the dialect has that. A thread's loops may have `max_iterations` in all; 0 where that has no limit.
     """
 
     lanes: int
@@ -109,6 +109,7 @@ class Target:
     double_buffer: int = 0
     copies: bool = False
     neighbours: bool = False
+    max_iterations: int = 0
     tunings: Any = field(default=None, compare=False)  # see `algorithms/tunings.py`
 
 
@@ -167,7 +168,8 @@ class _GroupBuilder:
         whole = self._in_one_pass(stages, order)
         if whole is not None:
             return whole
-        default = Choice(reduced_form(nest, order, stages), self._target.lanes)
+        form = reduced_form(nest, order, stages, self._target.max_iterations)
+        default = Choice(form, self._target.lanes)
         choice = self._chosen(default, reduced_room(nest, order, stages, default.form))
         if choice.form in (ROW_PARTS, COLUMN_PARTS, STRIP_PARTS):
             return self._in_parts(stages, order, choice)

@@ -97,7 +97,8 @@ class _Building:
         layout = self._laid_out(part, places)
         form, order = self._form(part, layout, output_buffers(part.region, layout))
         rows, lanes = layout.nest.rows, self._target.lanes
-        if reduced_form(layout.nest, order, form.stages) in (COLUMNS, COLUMN_PARTS):
+        most = self._target.max_iterations
+        if reduced_form(layout.nest, order, form.stages, most) in (COLUMNS, COLUMN_PARTS):
             body, total, together = columns_of(form, order), rows, lanes
             occupancy = occupancy_of_columns(form, order, lanes)
         else:
