@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _imp
 import os
+import sys
 import threading
 from collections.abc import Callable
 from importlib import _bootstrap  # who imports what is told nowhere else
@@ -76,7 +77,29 @@ def _hold_imports() -> None:
         _imp.acquire_lock()
 
 
+def _logging_released() -> Any:
+    """Release the lock of Python's logging, and return it; None if the thread that forks does not have it.
+
+    Where `logging` was imported after this module, its lock is taken for the fork first. Threads that are waited for
+    here may have something to log.
+    """
+    lock: Any = getattr(sys.modules.get("logging"), "_lock", None)
+    if lock is None or not lock._is_owned():
+        return None
+    lock.release()
+    return lock
+
+
 def _before() -> None:
+    logging = _logging_released()
+    _hold_all()
+    while logging is not None and not logging.acquire(timeout=_LOOK):
+        _imp.release_lock()  # who logs may import
+        sleep(_LOOK)
+        _hold_imports()
+
+
+def _hold_all() -> None:
     _hold_imports()
     while len(_taken) < len(_held):  # more of them where modules were loaded meanwhile
         _imp.release_lock()  # who has the lock may have to import something

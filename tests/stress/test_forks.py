@@ -1,13 +1,16 @@
 """A forked process computes on the cpu whatever the parent's threads were doing; devices say that they cannot."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.llvm.engine import missing
 from tests.backends.devices import on_every_device
-from tests.stress.scale import program, scale
+from tests.stress.scale import ROOT, program, scale
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork"),
@@ -65,3 +68,40 @@ def test_a_device_says_that_a_forked_process_cannot_use_it(device):
         assert "spawn" in text
     assert told((tfr.ones(9) * 2).compute) == "it computes"
     assert pending.numpy()[0, 0] == 16
+
+
+LOGGING = """
+import os, threading, time
+from tensorframe.backends.llvm.target import llvm_lock
+import logging  # after the package: its lock is taken first
+inside = threading.Event()
+
+def compiling():
+    with llvm_lock:
+        inside.set()
+        time.sleep(0.5)  # the main thread forks meanwhile
+        logging.getLogger("a name").isEnabledFor(logging.INFO)
+
+thread = threading.Thread(target=compiling)
+thread.start()
+inside.wait()
+process = os.fork()
+if process == 0:
+    logging.getLogger("another").isEnabledFor(logging.INFO)
+    os._exit(0)
+thread.join()
+print("child", os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(missing() is not None, reason="no compiled kernels")
+def test_a_fork_waits_for_a_thread_that_compiles_and_logs():
+    done = subprocess.run(
+        [sys.executable, "-c", LOGGING],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "child 0\n", done.stderr
