@@ -9,6 +9,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
+
+from tensorframe.forks import in_forked_processes
+
+_pausing: set[int] = set()  # threads that have paused it
 
 
 @contextmanager
@@ -21,6 +26,7 @@ def paused(*, ages: bool = False) -> Iterator[None]:
     if not gc.isenabled():  # somebody does without it, or pauses it already
         yield
         return
+    _pausing.add(get_ident())
     gc.disable()
     try:
         yield
@@ -29,3 +35,14 @@ def paused(*, ages: bool = False) -> Iterator[None]:
             gc.freeze()
             gc.unfreeze()
         gc.enable()
+        _pausing.discard(get_ident())
+
+
+def _resume() -> None:
+    """A forked process has none of the threads that would have it collect again."""
+    if _pausing:
+        _pausing.clear()
+        gc.enable()
+
+
+in_forked_processes(_resume)

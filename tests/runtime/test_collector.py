@@ -1,11 +1,14 @@
 """Planning a large graph does not have Python look for cycles, and leaves the collector as it was."""
 
 import gc
+import os
+import threading
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.collector import paused
 
 
 @pytest.fixture(params=[True, False], ids=["collecting", "off"])
@@ -43,3 +46,26 @@ def test_a_plan_that_fails_leaves_the_collector_as_it_was(collecting, monkeypatc
     with tfr.config.override(plan_cache=0), pytest.raises(TypeError):
         tfr.explain(a_graph(3))
     assert gc.isenabled() == collecting
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_meanwhile_collects():
+    inside, done = threading.Event(), threading.Event()
+
+    def pause():
+        with paused():
+            inside.set()
+            done.wait(20)
+
+    thread = threading.Thread(target=pause)
+    thread.start()
+    assert inside.wait(20)
+    process = os.fork()
+    if process == 0:
+        os._exit(0 if gc.isenabled() else 1)
+    assert not gc.isenabled()
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    assert gc.isenabled()
