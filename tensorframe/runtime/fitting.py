@@ -152,8 +152,8 @@ class Blocked(NamedTuple):
 
 
 def refuse(need: Need, plan: Plan, recorded: Recorded, blocked: Blocked | None = None) -> NoReturn:
-    """Raise what the user should see of a plan that does not fit."""
-    step = plan.steps[need.step]
+    """Raise what the user should see of a plan that does not fit; of one without a step, the caller names the line."""
+    step = plan.steps[need.step] if plan.steps else None  # files are read, and no more
     blocked = blocked or Blocked()
     why = f"; it does not run tile by tile: {blocked.why}" if blocked.why else ""
     message = (
@@ -163,9 +163,9 @@ def refuse(need: Need, plan: Plan, recorded: Recorded, blocked: Blocked | None =
     refused = OutOfMemoryError(
         message,
         suggestions=_helps(plan, blocked),
-        location=describe(recorded.site(step.origin)),
+        location=None if step is None else describe(recorded.site(step.origin)),
     )
-    refused.step = shown_step(plan, step)
+    refused.step = None if step is None else shown_step(plan, step)
     refused.outgrown = isinstance(need.budget, OneBlock)
     raise refused
 

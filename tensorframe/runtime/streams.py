@@ -15,13 +15,13 @@ from tensorframe.backends.addresses import addresses_of_threads, share_heaps
 from tensorframe.backends.budget import LIGHT, PYTHONS
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.storage import Storage
-from tensorframe.errors import CancelledError
+from tensorframe.errors import CancelledError, OutOfMemoryError
 from tensorframe.files.sink import Sink, sink_of_each
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
 from tensorframe.ops.movement import COPY
 from tensorframe.runtime.evaluate import evaluate, plan_of
-from tensorframe.runtime.failures import Recorded
+from tensorframe.runtime.failures import Recorded, locate
 from tensorframe.runtime.fitting import Blocked, largest_block, needs_of, refuse
 from tensorframe.runtime.observers import Need
 from tensorframe.runtime.outgrown import with_sums_on_host
@@ -98,7 +98,11 @@ def stream_files(request: Capture, plan: Plan | None) -> bool:
     plan = plan or plan_of(request)
     lacking = _lacking(plan, sum(leaf.nbytes for leaf in unmapped))
     if lacking is not None and not lacking.budget.admits(lacking.nbytes):
-        refuse(lacking, plan, request, _blocked(roots, planned))
+        try:
+            refuse(lacking, plan, request, _blocked(roots, planned))
+        except OutOfMemoryError as error:
+            locate(error, roots[0])
+            raise
     return False
 
 

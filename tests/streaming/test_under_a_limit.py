@@ -77,6 +77,19 @@ def test_a_reduction_of_a_file_that_does_not_fit_streams(path, values, streamed,
     assert x.node.storage is None
 
 
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x[::-1]], ids=["whole", "reversed"])
+def test_a_reader_that_is_read_whole_and_does_not_fit_is_refused_with_its_line(
+    view, values, little
+):
+    x = view(tfr.from_reader(values))  # this line
+    little(12 * MEBI)
+    with pytest.raises(OutOfMemoryError, match="24 MiB are needed on cpu") as caught:
+        x.numpy()
+    assert "# this line" in str(caught.value)
+    little(64 * MEBI)
+    assert np.array_equal(x.numpy(), view(values))
+
+
 REDUCTIONS = {
     "sum": tfr.sum,
     "variance": tfr.var,
