@@ -168,8 +168,8 @@ class _GroupBuilder:
         whole = self._in_one_pass(stages, order)
         if whole is not None:
             return whole
-        form = reduced_form(nest, order, stages, self._target.max_iterations)
-        default = Choice(form, self._target.lanes)
+        name = reduced_form(nest, order, stages, self._target.max_iterations)
+        default = Choice(name, self._target.lanes)
         choice = self._chosen(default, reduced_room(nest, order, stages, default.form))
         if choice.form in (ROW_PARTS, COLUMN_PARTS, STRIP_PARTS):
             return self._in_parts(stages, order, choice)
