@@ -254,3 +254,13 @@ AXIS_FUNCTIONS = """
 def test_an_error_names_the_function_that_was_called(name):
     with pytest.raises(errors.AxisError, match=f"^{name}: axis 7"):
         getattr(tfr, name)(tfr.zeros((2, 3)), axis=7)
+
+
+def test_a_sum_of_no_elements_behind_an_assignment_of_none_has_a_kernel() -> None:
+    """Its elements would be put side by side first: loops over none of them."""
+    with tfr.config.override(small_size=0, small_nodes=0):
+        row = tfr.broadcast_to(tfr.asarray(np.float64(3.0)), (4,))
+        first = tfr.reshape(tfr.asarray(np.arange(1.0, 4.0))[0:1], ())
+        row[0:0] = tfr.broadcast_to(first, (0,))
+        none = row[0:0]
+        assert tfr.sum(tfr.asarray(np.float64(2.0)) * (none + none)).item() == 0

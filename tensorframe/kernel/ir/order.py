@@ -50,8 +50,13 @@ def inner_length(lengths: Sequence[int]) -> int:
 
 
 def inner_loops(sizes: Sequence[int], lengths: Sequence[int]) -> int:
-    """Return how many of the last loops, of these sizes, run over the inner ones of axes of these lengths."""
+    """Return how many of the last loops, of these sizes, run over the inner ones of axes of these lengths.
+
+    Where an axis has no elements, the last one does: there is nothing to be put in order.
+    """
     wanted, count = inner_length(lengths), 0
+    if not wanted:
+        return min(1, len(sizes))
     while prod(sizes[len(sizes) - count :]) < wanted:
         count += 1
     return count
