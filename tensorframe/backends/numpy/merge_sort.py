@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.threads import share_out
-from tensorframe.dtypes import DType, float16
+from tensorframe.dtypes import DType
 
 Array = Any
 
@@ -29,7 +29,7 @@ _WIDE = 4
 
 def sort_lines(lines: Array) -> None:
     """Sort values along the last axis, in place; NaN is last. They should lie in one piece."""
-    if lines.dtype == float16:
+    if goes_by_bits(lines.dtype):
         _sort_as_integers(lines)
         return
     if not is_shared_out(lines.size, lines.dtype) or not lines.flags.c_contiguous:
@@ -55,6 +55,11 @@ def sort_lines(lines: Array) -> None:
         share_out(jobs, _merge_all)
 
 
+def goes_by_bits(dtype: DType) -> bool:
+    """Whether numbers are sorted by their bits: those of half precision, see `_sort_as_integers`."""
+    return dtype.kind == "f" and dtype.itemsize < _WIDE
+
+
 def is_shared_out(elements: int, dtype: DType) -> bool:
     """Whether several threads sort so many elements."""
     return dtype.itemsize >= _WIDE and elements >= 2 * _WORTH
@@ -62,7 +67,7 @@ def is_shared_out(elements: int, dtype: DType) -> bool:
 
 def scratch_bytes(length: int, elements: int, dtype: DType) -> int:
     """Return how many bytes sorting lines takes beside them: the shorter one of two parts is copied to merge them."""
-    if dtype == float16:
+    if goes_by_bits(dtype):
         return elements * dtype.itemsize
     is_merged = is_shared_out(elements, dtype) and _parts(length) > 1
     return elements * dtype.itemsize // 2 if is_merged else 0

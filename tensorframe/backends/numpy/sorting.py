@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.backends.numpy.merge_sort import SHORT, is_shared_out, sort_lines
+from tensorframe.backends.numpy.merge_sort import SHORT, goes_by_bits, is_shared_out, sort_lines
 from tensorframe.backends.numpy.scans import PIECE
-from tensorframe.dtypes import ADDED, float16, wide_of
+from tensorframe.dtypes import ADDED, wide_of
 from tensorframe.errors import IndexingError, OutOfRangeError
 
 Array = Any
@@ -43,7 +43,7 @@ def sort(x: Array, axis: int, descending: bool) -> Array:
 
 def _sorted(keys: Array, axis: int) -> Array:
     is_last = axis % keys.ndim == keys.ndim - 1
-    if not is_last and keys.dtype != float16 and not is_shared_out(keys.size, keys.dtype):
+    if not is_last and not goes_by_bits(keys.dtype) and not is_shared_out(keys.size, keys.dtype):
         return np.sort(keys, axis=axis)
     values = keys.copy() if is_last else keys.swapaxes(axis, -1).copy()
     sort_lines(values)

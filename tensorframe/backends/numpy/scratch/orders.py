@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tensorframe.backends.numpy.merge_sort import SHORT, is_shared_out
+from tensorframe.backends.numpy.merge_sort import SHORT, goes_by_bits, is_shared_out
 from tensorframe.backends.numpy.merge_sort import scratch_bytes as sorting_bytes
 from tensorframe.backends.numpy.scans import PIECE
 from tensorframe.backends.numpy.scratch.calls import Call, Estimate
-from tensorframe.dtypes import ADDED, DType, float16, wide_of
+from tensorframe.dtypes import ADDED, DType, wide_of
 from tensorframe.graph.op import Kind
 
 # elements of a line from which stable orders are made of ranks: see `numpy/sorting.py`
@@ -42,7 +42,7 @@ def _of_lines(call: Call, axis: int) -> int:
     (shape, _), *_ = call.operands
     dtype, elements = _compared(call.kind), call.elements
     is_last = axis % len(shape) == len(shape) - 1
-    if not is_last and dtype != float16 and not is_shared_out(elements, dtype):
+    if not is_last and not goes_by_bits(dtype) and not is_shared_out(elements, dtype):
         return 0
     copied = 0 if is_last else elements * dtype.itemsize
     return max(copied, sorting_bytes(shape[axis], elements, dtype))
