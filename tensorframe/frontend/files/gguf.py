@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import BY_NAME, DType
+from tensorframe.dtypes import BY_NAME, SCALE, DType
 from tensorframe.files.access import broken
 from tensorframe.files.reader import Array, new_array
 from tensorframe.files.windows import PIECE, forward_axes, forward_key, turns
@@ -95,7 +95,7 @@ class Blocks:
     def part(self, number: int) -> Blocks:
         """Return the words, or the scales, that a kind of `PARTS` has."""
         _, *kinds = PARTS[self.kind.name]
-        dtype = BY_NAME["float16" if number else "uint32"]
+        dtype = SCALE if number else BY_NAME["uint32"]
         columns = self.shape[-1] // self.kind.size * kinds[number].size
         return Blocks(
             self.path,
