@@ -48,17 +48,8 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-class _Numbers(dict[tuple[int, DType], tuple[Any]]):
-    """The attributes of tensors with one number everywhere that each dtype has."""
-
-    def __missing__(self, key: tuple[int, DType]) -> tuple[Any]:
-        value, dtype = key
-        attrs = self[key] = (as_value("full", value, dtype),)
-        return attrs
-
-
-_numbers = _Numbers()
+# An argument that was not given.
+_ABSENT = object()
 
 
 def default_real(name: str, dtype: DTypeLike | None, device: Device) -> DType:
@@ -186,15 +177,19 @@ def full_like(
 
 def _like_tensors(value: int) -> Callable[[Function], Function]:
     """Return the decorator of functions that fill a tensor like another: calls with nothing beside it are short."""
+    fills: dict[DType, tuple[Any]] = {}  # the attributes of tensors with this number everywhere
 
     def decorate(function: Function) -> Function:
         @wraps(function)
-        def like(*values: Any, **options: Any) -> Any:
-            if options or len(values) != 1 or type(values[0]) is not Tensor:
-                return function(*values, **options)
-            node = values[0].node
-            fill = _numbers[value, node.dtype]
-            return recorded(FULL, (), fill, node.shape, node.dtype, node.device)
+        def like(prototype: Any = _ABSENT, /, *values: Any, **options: Any) -> Any:
+            if type(prototype) is not Tensor or values or options:
+                given = values if prototype is _ABSENT else (prototype, *values)
+                return function(*given, **options)
+            source = prototype.node
+            fill = fills.get(source.dtype)
+            if fill is None:
+                fill = fills[source.dtype] = (as_value("full", value, source.dtype),)
+            return recorded(FULL, (), fill, source.shape, source.dtype, source.device)
 
         like.around = decorate  # type: ignore[attr-defined]  # see `other_data`
         return like  # type: ignore[return-value]
