@@ -44,7 +44,7 @@ class NamespaceInfo:
         """Return where creation functions put tensors."""
         return registry.default_device()
 
-    def devices(self) -> list[Device]:
+    def devices(self) -> tuple[Device, ...]:
         """Return the devices that can compute here.
 
         The host's processor may be there for a driver in software through several interfaces: the best one is listed,
@@ -55,7 +55,7 @@ class NamespaceInfo:
         for device in registry.known_devices():
             name = infos[device].name if infos[device].software else str(device)
             once.setdefault((device.backend, name), device)
-        return list(once.values())
+        return tuple(once.values())  # a list before the standard of 2025
 
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, DType]:
         """Return the dtypes that Python numbers take on `device`, and positions, which may have to live on the cpu."""
