@@ -27,15 +27,17 @@ def paused(*, ages: bool = False) -> Iterator[None]:
         yield
         return
     _pausing.add(get_ident())
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
-        if ages and not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()
-        gc.enable()
-        _pausing.discard(get_ident())
+        try:
+            if ages and not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
+        finally:  # whatever interrupts the above
+            gc.enable()
+            _pausing.discard(get_ident())
 
 
 def _resume() -> None:

@@ -50,6 +50,8 @@ def test_a_plan_that_fails_leaves_the_collector_as_it_was(collecting, monkeypatc
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("collecting", [True], indirect=True)
+@pytest.mark.usefixtures("collecting")
 def test_a_process_forked_meanwhile_collects():
     inside, done = threading.Event(), threading.Event()
 
