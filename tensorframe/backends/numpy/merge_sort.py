@@ -17,6 +17,8 @@ from tensorframe.dtypes import DType
 
 Array = Any
 
+# elements of a line from which it takes less time to sort values than positions
+LONG = 512
 # elements per place asked for up to which a line is sorted in less time than its places are selected
 SHORT = 10
 # elements of a job that is worth another thread

@@ -7,15 +7,19 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.backends.numpy.merge_sort import SHORT, goes_by_bits, is_shared_out, sort_lines
+from tensorframe.backends.numpy.merge_sort import (
+    LONG,
+    SHORT,
+    goes_by_bits,
+    is_shared_out,
+    sort_lines,
+)
 from tensorframe.backends.numpy.scans import PIECE
 from tensorframe.dtypes import ADDED, wide_of
 from tensorframe.errors import IndexingError, OutOfRangeError
 
 Array = Any
 
-# elements of a line from which it takes less time to sort values than positions
-_LONG = 512
 # one element of so many may have to be sorted again
 _FEW = 16
 # elements from which it takes less time to find maxima and exchange them than to select them
@@ -55,7 +59,7 @@ def _sorted(keys: Array, axis: int) -> Array:
 def argsort(x: Array, axis: int, descending: bool, stable: bool) -> Array:
     """Sort positions."""
     keys = _mirrored(_comparable(x)) if descending else _comparable(x)
-    if stable and _LONG <= keys.shape[axis] < 1 << 32:
+    if stable and LONG <= keys.shape[axis] < 1 << 32:
         return _stable_order(keys.swapaxes(axis, -1)).swapaxes(axis, -1)
     return np.argsort(keys, axis=axis, stable=stable)
 

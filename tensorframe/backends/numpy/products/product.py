@@ -181,18 +181,7 @@ class Product:
 
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
-        largest = max([prod(extents(index)) for index in self.blocks])
-
-        def work(mine: Iterator[Index]) -> None:
-            (memory,) = host_pool.scratch(largest, [self.dtype])
-            with config.override(threads=1):  # the others have blocks of their own
-                for index in mine:
-                    shape = extents(index)
-                    block = memory[: prod(shape)].reshape(shape)
-                    self._block(index, block)
-                    store(index, block)
-
-        self._share_out(self.blocks, work)
+        self._share_out(self.blocks, storing(self.blocks, self.dtype, self._block, store))
 
     def _in_parts(self, out: Array | None) -> Array:
         parts = self._parts
@@ -229,6 +218,24 @@ def bound_calls(product: Products, out: Array, kernels: Any) -> list[NativeCall]
         return None
     calls: list[NativeCall] | None = kernels.bound_matmuls(product.matmuls(out))
     return calls
+
+
+def storing(
+    blocks: Sequence[Index], dtype: DType, write: Store, store: Store
+) -> Callable[[Iterator[Index]], None]:
+    """Return what makes blocks one by one, `write` each to memory of the thread's own, and calls `store` with it."""
+    largest = max([prod(extents(index)) for index in blocks])
+
+    def work(mine: Iterator[Index]) -> None:
+        (memory,) = host_pool.scratch(largest, [dtype])
+        with config.override(threads=1):  # the others have blocks of their own
+            for index in mine:
+                shape = extents(index)
+                block = memory[: prod(shape)].reshape(shape)
+                write(index, block)
+                store(index, block)
+
+    return work
 
 
 def share_products(

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.numpy.functions import no_kernels
 from tensorframe.backends.numpy.products import blas
@@ -20,9 +19,9 @@ from tensorframe.backends.numpy.products.grid import Index, blocks
 from tensorframe.backends.numpy.products.product import (
     LONG,
     Store,
-    extents,
     in_batch,
     share_products,
+    storing,
 )
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import SMALL, DType, float32, int32, promote, wide_of
@@ -137,17 +136,7 @@ class SmallProduct:
         if len(self.blocks) == 1:
             store(self.blocks[0], self.array())
             return
-        largest = max([prod(extents(index)) for index in self.blocks])
-
-        def work(mine: Iterator[Index]) -> None:
-            (memory,) = host_pool.scratch(largest, [self.dtype])
-            with config.override(threads=1):  # the others have blocks of their own
-                for index in mine:
-                    shape = extents(index)
-                    block = memory[: prod(shape)].reshape(shape)
-                    self._block(index, block)
-                    store(index, block)
-
+        work = storing(self.blocks, self.dtype, self._block, store)
         share_products(self.blocks, work, self._count, np.dtype(np.float32))
 
     # --- few rows

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from tensorframe.backends.numpy.merge_sort import SHORT, goes_by_bits, is_shared_out
+from tensorframe.backends.numpy.merge_sort import LONG, SHORT, goes_by_bits, is_shared_out
 from tensorframe.backends.numpy.merge_sort import scratch_bytes as sorting_bytes
 from tensorframe.backends.numpy.scans import PIECE
 from tensorframe.backends.numpy.scratch.calls import Call, Estimate
 from tensorframe.dtypes import ADDED, DType, wide_of
 from tensorframe.graph.op import Kind
-
-# elements of a line from which stable orders are made of ranks: see `numpy/sorting.py`
-_LONG = 512
 
 
 def _compared(kind: DType) -> DType:
@@ -31,7 +28,7 @@ def _of_argsort(call: Call) -> int:
     size = _compared(call.kind).itemsize
     if stable and size < 4 and call.kind.kind != "f":
         return keys + 8 * length  # by digits, from one array to another
-    if not stable or not _LONG <= length < 1 << 32:
+    if not stable or not LONG <= length < 1 << 32:
         return keys
     # what ranks of 32 bits are made of; of 64, ranks beside positions, the sorted lines and where these differ
     return keys + (25 if size == 8 else 8) * call.elements
