@@ -152,7 +152,8 @@ def sparse(session: nox.Session) -> None:
 def sass(session: nox.Session) -> None:
     """CUDA kernels' machine code on four architectures: accesses, registers, barriers. No GPU is needed.
 
-    The page docs/gpu.md is written by `python -m tests.sass --markdown docs/gpu.md`.
+    The page docs/gpu.md is written by `python -m tests.sass --markdown docs/gpu.md`. What the disassembler said of a
+    kernel is kept, in the folder SASS_CACHE, so that only the first run takes half an hour.
     """
     prepare(session, "--editable", ".[dev]")
     python(session, "-m", "pytest", "tests/sass", *session.posargs, SASS="all", SWEEPS="all")

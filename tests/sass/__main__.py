@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.sass.machine_code import ARCHITECTURES, MachineCode, is_available, machine_code
+from tests.sass.disassembly import is_available
+from tests.sass.machine_code import ARCHITECTURES, MachineCode, machine_code
 from tests.sass.predict import GPUS, LATENCY, in_flight, share_of_bandwidth, threads_at_once
 from tests.sass.programs import PROGRAMS, kernels_of
 

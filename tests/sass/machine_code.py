@@ -1,21 +1,16 @@
-"""Machine code (SASS): kernels compiled by NVRTC, taken apart by NVIDIA's disassembler, and counted."""
+"""Machine code (SASS): what NVIDIA's disassembler says of kernels, read and counted."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import takewhile
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from tensorframe.backends.cuda.compiler import compiled
+from tests.sass.disassembly import disassembly
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
-_TOOLS = ("nvdisasm", "cuobjdump")
 # an instruction: its address, what it is called, and the rest
 _INSTRUCTION = re.compile(r"/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]*)\s*(.*?)\s*;")
 _LABEL = re.compile(r"^(\.L_x_\d+):")
@@ -157,41 +152,15 @@ def _bytes_read(instructions: Iterable[Instruction], least: int = 0) -> int:
     return sum(one.width for one in instructions if one.is_load and one.width >= least) // 8
 
 
-@cache
-def tool(name: str) -> Path | None:
-    """Return one of NVIDIA's tools, which their wheels put among the packages; None where it is not installed."""
-    packages = Path(sysconfig.get_path("purelib")) / "nvidia"
-    return next(iter(sorted(packages.glob(f"*/bin/{name}"))), None)
-
-
-def is_available() -> bool:
-    """Whether kernels can be taken apart here."""
-    return all(tool(name) is not None for name in _TOOLS)
-
-
 def machine_code(name: str, source: str, architecture: str) -> MachineCode:
     """Return the machine code of the kernel in a source."""
-    # what NVRTC gives ends one byte before the tools say that it does
-    binary = compiled(name, source, architecture) + b"\0"
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "kernel.cubin"
-        path.write_bytes(binary)
-        usage = _USAGE.search(_said("cuobjdump", "-res-usage", path))
-        text = _said("nvdisasm", "-c", path)
+    text = disassembly(name, source, architecture)
+    usage = _USAGE.search(text)
     assert usage is not None, text
     instructions, loops = _read(text)
     registers, stack, shared, local = map(int, usage.groups())
     shared += sum(map(int, _DYNAMIC.findall(source)))
     return MachineCode(registers, stack, shared, local, instructions, loops)
-
-
-def _said(name: str, option: str, path: Path) -> str:
-    program = tool(name)
-    assert program is not None
-    done = subprocess.run(
-        [program, option, path], capture_output=True, text=True, check=True, timeout=60
-    )
-    return done.stdout
 
 
 def _read(text: str) -> tuple[tuple[Instruction, ...], tuple[tuple[Instruction, ...], ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -183,6 +183,7 @@ PROGRAMS = {
 } | NETWORKS
 
 
+@cache
 def kernels_of(name: str) -> dict[str, str]:
     """Return the texts of a program's kernels by name: `cuda` is there, and runs nothing."""
     program = PROGRAMS[name]

@@ -9,13 +9,8 @@ import pytest
 
 pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
 
-from tests.sass.machine_code import (
-    ARCHITECTURES,
-    Instruction,
-    MachineCode,
-    is_available,
-    machine_code,
-)
+from tests.sass.disassembly import is_available
+from tests.sass.machine_code import ARCHITECTURES, Instruction, MachineCode, machine_code
 from tests.sass.predict import GPUS, in_flight, share_of_bandwidth, threads_at_once
 from tests.sass.programs import PROGRAMS, kernels_of
 
