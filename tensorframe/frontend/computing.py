@@ -14,6 +14,7 @@ from tensorframe.graph.device import Device
 from tensorframe.ops.movement import COPY
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.runtime.known import Number
+from tensorframe.runtime.rows import UnseenRow
 from tensorframe.runtime.views import run_viewed
 
 
@@ -30,7 +31,7 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
     if len(tensors) == 1 and type(tensors[0]) is Tensor:
         tensors[0].compute(wait=wait)
         return tensors
-    if all(map(_is_here, tensors)):
+    if _are_here(tensors):
         return tensors
     nodes = nodes_of("compute", tensors)
     try:
@@ -54,16 +55,21 @@ def _handing_over() -> ModuleType:
     return handing_over
 
 
-def _is_here(value: object) -> bool:
-    """Whether a tensor is in host memory, or a view of what is, so that there is nothing to compute or to wait for."""
-    if type(value) is not Tensor:
-        return False
-    node = value.node
-    if type(node) is Number:
-        return True
-    if node.storage is None:
-        return bool(node.op.alias and run_viewed(node))
-    return type(node.storage.handle) is np.ndarray
+def _are_here(values: tuple[object, ...]) -> bool:
+    """Whether tensors are in host memory, or views of what is, so that there is nothing to compute or to wait for."""
+    for value in values:
+        if type(value) is not Tensor:
+            return False
+        node = value.node
+        kind = type(node)
+        if kind is UnseenRow or kind is Number:
+            continue
+        if node.storage is None:
+            if not node.op.alias or not run_viewed(node):
+                return False
+        elif type(node.storage.handle) is not np.ndarray:
+            return False
+    return True
 
 
 def synchronize(device: str | Device | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import count
+from itertools import count, islice
 from math import inf
 from operator import attrgetter
 from typing import Any, Final, Protocol
@@ -16,8 +16,14 @@ from tensorframe.graph.shape import Shape
 from tensorframe.site import Site
 
 # Each node is younger than its inputs, so sorting by serial number is a topological order.
-next_serial: Callable[[], int] = count().__next__
+_serials: Final = count()
+next_serial: Callable[[], int] = _serials.__next__
 by_serial = attrgetter("serial")
+
+
+def reserved_serials(count: int) -> int:
+    """Return the first of so many serial numbers, one at least, that follow each other and that no other node has."""
+    return next(islice(_serials, count - 1, None)) - count + 1
 
 
 class Watcher(Protocol):

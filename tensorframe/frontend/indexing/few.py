@@ -31,6 +31,7 @@ from tensorframe.ops.creation import ARANGE, CONSTANT, DATA, FULL
 from tensorframe.runtime.few import run_few
 from tensorframe.runtime.known import SCALARS, Number, known
 from tensorframe.runtime.leaves import numbers
+from tensorframe.runtime.rows import Rows, UnseenRow, look_at
 
 _blank = object.__new__
 # Positions up to which an index is the sooner way to what they select.
@@ -89,7 +90,19 @@ def parts_viewed(node: Node, axis: int) -> tuple[Tensor, ...] | None:
     array = host_array(node, node.device)
     if array is None or needing_nodes or spans.onlookers:
         return None
-    return tuple(each_viewed(np.moveaxis(array, axis, 0) if axis else array, node))
+    rows = np.moveaxis(array, axis, 0) if axis else array
+    if type(node.storage) is not Storage or not len(rows):
+        return tuple(each_viewed(rows, node))
+    shared = Rows(rows, node.dtype, node.device)
+    handles = []
+    for serial in range(shared.first, shared.first + len(rows)):
+        handle = _blank(Tensor)
+        handle.node = row = UnseenRow()
+        row.converted = shared
+        row.serial = serial
+        handles.append(handle)
+    look_at(row)
+    return tuple(handles)
 
 
 def few_gathered(node: Node, key: Any) -> Tensor | None:

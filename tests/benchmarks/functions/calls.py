@@ -59,6 +59,10 @@ def call_of(case: Case, namespace: Any, given: dict[str, Any]) -> Call:
         computed: Call = eval(f"lambda: ({case.text}).compute()", names)
         return computed
     parts = value if isinstance(value, tuple | list) else ()
+    if parts and all(hasattr(part, "compute") for part in parts):
+        from tensorframe import compute  # not in a process of NumPy's
+
+        return lambda: compute(*call())
     if any(hasattr(part, "compute") for part in parts):
         return lambda: _computed(call())
     return call
