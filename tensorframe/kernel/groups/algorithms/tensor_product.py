@@ -78,6 +78,9 @@ class OfTensorCores(Copied):
                 break
         return tile, _DEPTH
 
+    def _occupancy(self) -> int:
+        return 0  # every total has a register: compilers would spill them
+
     def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> Side:
         inside = factor.inner == 1
         # lines begin at a multiple of 16 bytes, those of one tile in different banks
