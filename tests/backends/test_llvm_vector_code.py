@@ -216,6 +216,58 @@ def test_streams_of_any_place_and_length():
             assert np.array_equal(found, expected)
 
 
+def copied_by_a_stream(dtype="float32", **fields):
+    """A kernel that copies from x to y through a stream from START on."""
+    x, y = operand(0, "float32"), result(0, dtype)
+    scratch, j = Buffer("w0", np.dtype(dtype), Role.SCRATCH), index("j")
+    copied = load(x, j) if dtype == "float32" else load(x, j) < 0.5
+    body = [
+        Allocate(scratch, COUNT),
+        Loop(j, size(0), COUNT, (Store(scratch, j, copied),)),
+        StreamingStore(y, START, scratch, COUNT, **fields),
+    ]
+    return kernel(body, [x], [y], sizes=[COUNT])
+
+
+@pytest.mark.parametrize("begins_line", [True, False])
+def test_streams_on_lines_are_written_by_the_loop_that_makes_them(begins_line):
+    """To memory that begins with a line, or does not: then they go through scratch memory."""
+    function = kernel_function(*named(copied_by_a_stream(on_line=True)))
+    given = np.arange(1, 300, dtype=np.float32)
+    memory = np.zeros(300, np.float32)
+    first = -(memory.ctypes.data // 4) % 16 + (not begins_line)
+    for start in (0, 16, 48):
+        for count in (0, 1, 15, 16, 17, 31, 32, 33, 100, 128):
+            memory[:] = 0
+            found = memory[first : first + 200]
+            assert (found.ctypes.data % 64 == 0) == begins_line
+            function.call(start, start, slots(given, found), np.uint64(count).tobytes())
+            assert np.array_equal(found[start : start + count], given[:count])
+            assert np.count_nonzero(memory) == count
+
+
+def test_only_loops_on_vectors_write_whole_registers_past_the_caches():
+    whole = copied_by_a_stream(on_line=True)
+    found = {
+        name: {
+            line.split(" %")[0].strip() for line in source.splitlines() if "!nontemporal" in line
+        }
+        for name, (_, source) in {
+            "on lines": named(whole, machine=MACHINES["vectors"]),
+            "anywhere": named(copied_by_a_stream(), machine=MACHINES["vectors"]),
+            "answers": named(copied_by_a_stream("bool", on_line=True), machine=MACHINES["vectors"]),
+            "elements": named(whole, machine=MACHINES["elements"]),
+        }.items()
+    }
+    afterwards = {"store <16 x i32>"}
+    assert found == {
+        "on lines": {"store <8 x float>"},
+        "anywhere": afterwards,
+        "answers": afterwards,
+        "elements": afterwards,
+    }
+
+
 @pytest.mark.parametrize(
     ("triple", "has", "lacks"),
     [

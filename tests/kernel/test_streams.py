@@ -55,6 +55,13 @@ def test_answers(everything_is_large):
     check([on_llvm(x) > 1], [x > 1])
 
 
+@pytest.mark.parametrize(("columns", "on_line"), [(32, True), (48, True), (77, False)])
+def test_rows_begin_with_lines_where_they_are_whole_ones(everything_is_large, columns, on_line):
+    x = on_llvm(numbers(9, columns))
+    (kernel,) = kernels_of(x - tfr.max(x, axis=1, keepdims=True))
+    assert [stream.on_line for stream in streams(kernel)] == [on_line]
+
+
 @pytest.mark.parametrize("columns", [48, 160, 304])
 def test_rows_of_whole_lines(everything_is_large, columns):
     x, y = numbers(7, columns + 9), numbers(columns)

@@ -41,7 +41,7 @@ def stream(b: Builder, to: str, source: str, size: str) -> None:
     missing = b.value(f"sub i64 0, {b.value(f'ptrtoint ptr {to} to i64')}")
     first = b.value(f"and i64 {missing}, {HOST.line - 1}")
     head = b.opaque("i64", b.value(f"call i64 @llvm.umin.i64(i64 {first}, i64 {size})"))
-    _copy(b, to, source, head)
+    copy(b, to, source, head)
     whole = b.value(f"and i64 {b.value(f'sub i64 {size}, {head}')}, {-HOST.line}")
     end = b.opaque("i64", b.value(f"add i64 {head}, {whole}"))
     line, past = f"<{HOST.line // 4} x i32>", b.metadata("!{i32 1}")
@@ -52,7 +52,7 @@ def stream(b: Builder, to: str, source: str, size: str) -> None:
         b.do(f"store {line} {value}, ptr {place}, align {HOST.line}, !nontemporal {past}")
     last = b.value(f"getelementptr inbounds i8, ptr {to}, i64 {end}")
     last_source = b.value(f"getelementptr inbounds i8, ptr {source}, i64 {end}")
-    _copy(b, last, last_source, b.value(f"sub i64 {size}, {end}"))
+    copy(b, last, last_source, b.value(f"sub i64 {size}, {end}"))
 
 
 def fence(b: Builder) -> None:
@@ -62,7 +62,8 @@ def fence(b: Builder) -> None:
         b.do("call void @llvm.x86.sse.sfence()")
 
 
-def _copy(b: Builder, to: str, source: str, size: str) -> None:
+def copy(b: Builder, to: str, source: str, size: str) -> None:
+    """Copy so many bytes as the C library does."""
     b.declare("void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
 

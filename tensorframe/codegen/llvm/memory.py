@@ -7,7 +7,8 @@ code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.conversions import narrowed, widened
@@ -25,11 +26,19 @@ class Memory:
     def __init__(self, b: Builder, outputs: Iterable[Buffer]) -> None:
         self._b = b
         self._pointers: dict[Buffer, str] = {}
+        self._past_caches: dict[Buffer, str] = {}  # where scratch buffers go instead of memory
         self._written = [_INPUTS, _SCRATCH, *[output.name for output in outputs]]
 
     def add(self, buffer: Buffer, pointer: str) -> None:
         """Say where a buffer begins."""
         self._pointers[buffer] = pointer
+
+    @contextmanager
+    def past_caches(self, places: Mapping[Buffer, str]) -> Iterator[None]:
+        """Have scratch buffers meanwhile be elsewhere, where lines of the cache begin, and whole vectors go past it."""
+        self._past_caches.update(places)
+        yield
+        self._past_caches.clear()
 
     def allocate(self, buffer: Buffer, size: str) -> None:
         """Make the memory of a scratch buffer of so many bytes."""
@@ -54,15 +63,18 @@ class Memory:
     def origin(self, buffer: Buffer, position: str) -> str:
         """Return an address that is the same for a whole loop, as one that LLVM looks no further into."""
         b, kind = self._b, ELEMENT[buffer.dtype]
-        place = f"getelementptr {kind}, ptr {self._pointers[buffer]}, i64 {position}"
+        place = f"getelementptr {kind}, ptr {self._base(buffer)}, i64 {position}"
         return b.opaque("ptr", b.value(place))
 
     def pointer(self, buffer: Buffer, position: str, *, inbounds: bool = True) -> str:
         """Return the address of an element, or, if it need not be there, of where it would be."""
         kind = ELEMENT[buffer.dtype]
         way = "inbounds " if inbounds else ""
-        base = self._pointers[buffer]
+        base = self._base(buffer)
         return self._b.value(f"getelementptr {way}{kind}, ptr {base}, i64 {position}")
+
+    def _base(self, buffer: Buffer) -> str:
+        return self._past_caches.get(buffer) or self._pointers[buffer]
 
     def load(self, buffer: Buffer, position: str) -> str:
         """Return an element as a value."""
@@ -90,7 +102,11 @@ class Memory:
         b, element = self._b, self.as_element(value, buffer.dtype)
         kind, said = b.vector(ELEMENT[buffer.dtype]), self._written_to(buffer)
         if not mask:
-            b.do(f"store {kind} {element}, ptr {place}, align {buffer.dtype.itemsize}{said}")
+            align = buffer.dtype.itemsize
+            if buffer in self._past_caches:
+                align = min(align * b.lanes, HOST.line)
+                said += f", !nontemporal {b.metadata('!{i32 1}')}"
+            b.do(f"store {kind} {element}, ptr {place}, align {align}{said}")
             return
         name, size = self._masked("store", buffer)
         masks = b.vector("i1")

@@ -5,13 +5,14 @@ Loops are tested at their end, after a test that they run at all, as LLVM's pass
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tensorframe.codegen.llvm import lines
 from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.expressions import evaluated
 from tensorframe.codegen.llvm.memory import Memory
 from tensorframe.codegen.llvm.steps import Steps
+from tensorframe.codegen.llvm.streams import Streams
 from tensorframe.codegen.llvm.types import number
 from tensorframe.codegen.llvm.vectors import write_loop
 from tensorframe.kernel import ir
@@ -31,17 +32,18 @@ class Statements:
         self._b = b
         self._memory = memory
         self._on_vectors = on_vectors
+        self._streams = Streams(b, memory)
 
-    def write(self, body: Iterable[ir.Statement], names: Names) -> None:
+    def write(self, body: Sequence[ir.Statement], names: Names) -> None:
         """Write statements; `names` are the values of expressions, and afterwards those of what the body has set."""
-        for statement in body:
+        for place, statement in enumerate(body):
             if isinstance(statement, ir.Let | ir.Set):
                 names[statement.variable] = self._value(statement.value, names)
             elif isinstance(statement, ir.Store):
                 value = self._value(statement.value, names)
                 self._memory.store(statement.buffer, self._value(statement.position, names), value)
             elif isinstance(statement, ir.Loop):
-                self._loop(statement, names)
+                self._loop(statement, body[place + 1 :], names)
             elif isinstance(statement, ir.If):
                 self._choice(statement, names)
             else:
@@ -66,7 +68,7 @@ class Statements:
         if isinstance(statement, ir.Prefetch):
             lines.fetch(b, place, size)
         else:
-            lines.stream(b, place, memory.pointer(statement.source, "0"), size)
+            self._streams.write(statement, place, size)
 
     def _bytes(self, statement: ir.Allocate | ir.Prefetch | ir.StreamingStore, names: Names) -> str:
         if isinstance(statement.count, ir.Literal):
@@ -95,11 +97,13 @@ class Statements:
             ways = ((given, before), (inner[variable], end))
             names[variable] = b.phi(b.type(variable.dtype), *ways)
 
-    def _loop(self, loop: ir.Loop, names: Names) -> None:
+    def _loop(self, loop: ir.Loop, later: Sequence[ir.Statement], names: Names) -> None:
         b, kind = self._b, self._b.type(loop.index.dtype)
         start, stop = self._value(loop.start, names), self._value(loop.stop, names)
         if loop in self._on_vectors:
-            write_loop(b, self._memory, loop, self._on_vectors[loop], start, stop, names)
+            steps = self._on_vectors[loop]
+            with self._streams.forwarded(loop, steps, later, names):
+                write_loop(b, self._memory, loop, steps, start, stop, names)
             return
         inside, after, before = b.new_label(), b.new_label(), b.block
         b.branch(b.value(f"icmp ult {kind} {start}, {stop}"), inside, after)

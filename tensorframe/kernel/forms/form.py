@@ -25,6 +25,7 @@ from tensorframe.kernel.math.accumulate import Accumulation, accumulation
 from tensorframe.kernel.math.scalars import converted
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.stages import Stages
+from tensorframe.machine import HOST
 from tensorframe.ops.reduction import SUM
 from tensorframe.quick_dataclasses import dataclass, field
 
@@ -76,6 +77,14 @@ class Form:
     def is_long(self, length: int) -> bool:
         """Whether a loop over so many elements runs often enough, on costly ones, for hundreds of them at a time."""
         return self.cost >= _CHAIN and length >= _LONG
+
+    def on_line(self, value: int) -> bool:
+        """Whether every row of an output begins with a line of the cache, if the output does."""
+        place, itemsize = (
+            self.body.nest.accesses["out", value],
+            self.region.dtype_of(value).itemsize,
+        )
+        return not any(step * itemsize % HOST.line for step in (place.start, *place.steps[:-1]))
 
     def store(self, value: int) -> ir.Store:
         """Return the statement that writes an element of an output."""
@@ -168,6 +177,8 @@ def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[ir.
         memory.append(ir.Allocate(scratch, step))
         stores.append(ir.Store(scratch, along - first, store.value))
         at_first = substituted(store.position, {along: first})
-        streams.append(ir.StreamingStore(store.buffer, at_first, scratch, last - first))
+        streams.append(
+            ir.StreamingStore(store.buffer, at_first, scratch, last - first, form.on_line(value))
+        )
     inside = ir.Loop(along, first, last, tuple(stores), long=long)
     return (*memory, ir.Loop(row, ir.START, ir.STOP, (inside, *streams), parallel=True))

@@ -67,7 +67,9 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[ir.Statement, ...]:
             at_first = body.position(("out", value))
             place = substituted(at_first, dict.fromkeys(along, ZERO))
             row_pass.after.append(
-                ir.StreamingStore(form.outputs[value], place, made[value], length)
+                ir.StreamingStore(
+                    form.outputs[value], place, made[value], length, form.on_line(value)
+                )
             )
         row_pass.work += [ir.Store(scratch[value], in_row, body.element(value)) for value in now]
         if row_pass.work or row_pass.earlier:

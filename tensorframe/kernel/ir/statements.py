@@ -90,13 +90,16 @@ class Allocate:
 class StreamingStore:
     """Write the first `count` elements of a scratch buffer to `buffer`, from `position` on.
 
-    They go past the caches: nobody reads them before these have been filled with other things.
+    They go past the caches: nobody reads them before these have been filled with other things. `on_line` says that
+    `position` is where a line of the cache begins, if `buffer` begins with one: a loop that fills `source` may write
+    there itself, past the caches, what it would leave in `source`.
     """
 
     buffer: Buffer
     position: Expr
     source: Buffer
     count: Expr
+    on_line: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
