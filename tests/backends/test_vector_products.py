@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,13 +36,14 @@ def test_every_length_and_processor(features: str, dtype: str) -> None:
     from tensorframe.backends.llvm.compile import object_code
     from tensorframe.backends.llvm.load import PROTOTYPE, Placed
     from tensorframe.backends.llvm.target import target, target_machine
-    from tensorframe.codegen.llvm.thin_products import DOTS, DOTS_SLOTS, print_thin
+    from tensorframe.codegen.llvm.thin_products import COLUMNS, DOTS, DOTS_SLOTS, print_thin
 
     dropped = {"+avx512f", "+avx512vl", "+avx512bw", "+avx512dq"} if features != "all" else set()
     dropped |= {"+avx2", "+fma"} if features == "no avx" else set()
     machine = replace(target(), features=target().features - dropped)
     layout, kind = str(target_machine().target_data), np.dtype(dtype)
-    placed = Placed("tested", object_code(print_thin(machine, layout, kind, kind)), [DOTS])
+    text = print_thin(machine, layout, kind, kind)
+    placed = Placed("tested", object_code(text), [DOTS, COLUMNS])
     call = PROTOTYPE(placed.addresses[DOTS])
     for inner in (1, 3, 8, 37, 64, 131):
         matrix, vectors = numbers((9, inner + 5), dtype), numbers((5, inner), dtype, seed=1)
@@ -51,12 +53,24 @@ def test_every_length_and_processor(features: str, dtype: str) -> None:
         call(2, 9, struct.pack(f"={len(DOTS_SLOTS)}q", *given, inner, 5), b"")
         np.testing.assert_array_equal(result[:, 2:9], vectors @ matrix[2:, :inner].T)
         assert np.isnan(result[:, [0, 1, 9, 10]]).all()
+    call = PROTOTYPE(placed.addresses[COLUMNS])
+    for inner, start, stop in ((1, 0, 1), (3, 2, 9), (8, 5, 69), (9, 1, 38), (37, 3, 134)):
+        matrix, vectors = numbers((inner, 140), dtype), numbers((5, inner), dtype, seed=1)
+        result = np.full((5, 140), np.nan, dtype)
+        arrays = (matrix, vectors, result)
+        given = [array.ctypes.data for array in arrays] + [array.strides[0] for array in arrays]
+        call(start, stop, struct.pack(f"={len(DOTS_SLOTS)}q", *given, inner, 5), b"")
+        np.testing.assert_array_equal(result[:, start:stop], vectors @ matrix[:, start:stop])
+        assert np.isnan(result[:, :start]).all()
+        assert np.isnan(result[:, stop:]).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("is_row", [True, False])
-def test_values_are_those_of_numpy(dtype: str, *, is_row: bool) -> None:
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_values_are_those_of_numpy(order: Any, dtype: str, *, is_row: bool) -> None:
     matrix, vector = normal((ROWS, INNER), dtype), normal((INNER,), dtype, seed=1)
+    matrix = np.asarray(matrix, order=order)
     factors = (vector[None], matrix.T) if is_row else (matrix, vector[:, None])
     product = compiled_product(*factors)
     assert isinstance(product, Compiled)
@@ -69,8 +83,10 @@ def test_values_are_those_of_numpy(dtype: str, *, is_row: bool) -> None:
     np.testing.assert_array_equal(scattered, product.array())
 
 
-def test_bits_depend_on_the_row_and_the_vector_alone() -> None:
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_bits_depend_on_the_row_and_the_vector_alone(order: Any) -> None:
     matrix, vector = normal((2 * ROWS, INNER)), normal((1, INNER), seed=1)
+    matrix = np.asarray(matrix, order=order)
     expected = compiled_product(vector, matrix.T).array()
     for threads in (1, 2, 5):
         with config.override(threads=threads):
@@ -78,7 +94,7 @@ def test_bits_depend_on_the_row_and_the_vector_alone() -> None:
     part = compiled_product(vector, matrix[7 : 7 + ROWS].T)
     assert isinstance(part, Compiled)
     np.testing.assert_array_equal(part.array(), expected[:, 7 : 7 + ROWS])
-    spread = np.zeros((2 * ROWS, INNER + 3), np.float32)[:, :INNER]
+    spread = np.zeros((2 * ROWS + 5, INNER + 3), np.float32, order)[: 2 * ROWS, :INNER]
     spread[...] = matrix
     apart = np.repeat(vector, 2, axis=1)[:, ::2]
     np.testing.assert_array_equal(compiled_product(apart, spread.T).array(), expected)
@@ -89,7 +105,10 @@ def test_other_products_are_made_elsewhere() -> None:
     for x, y in (
         (vector, matrix[:100].T),  # it stays in a cache
         (vector[:, :4], np.ascontiguousarray(matrix[:, :4]).T),
-        (normal((1, ROWS)), matrix),  # rows lie across what is summed
+        (
+            vector,
+            matrix.repeat(2, axis=0).repeat(2, axis=1)[::2, ::2].T,
+        ),  # no elements lie together
         (np.concatenate([vector, vector]), matrix.T),
         (vector.astype(np.complex64), matrix.T.astype(np.complex64)),
         (normal((1, 1 << 20)), normal((1 << 20, 1))),
@@ -126,6 +145,10 @@ def test_a_vector_without_a_second_axis_has_the_same_product(device: str) -> Non
     matrix, vector = normal((ROWS, INNER)), normal((INNER,), seed=1)
     expected = compiled_product(matrix, vector[:, None]).array()[:, 0]
     m, v = tfr.asarray(matrix, device=device), tfr.asarray(vector, device=device)
+    turned = tfr.asarray(np.ascontiguousarray(matrix.T), device=device)
+    across = compiled_product(vector[None], np.ascontiguousarray(matrix.T)).array()[0]
+    np.testing.assert_array_equal(tfr.vecmat(v, turned).numpy(), across)
+    np.testing.assert_array_equal((turned.mT @ v).numpy(), across)
 
     def step(v: tfr.Tensor) -> tuple[tfr.Tensor, ...]:
         after = tfr.matvec(m, v)
@@ -138,3 +161,13 @@ def test_a_vector_without_a_second_axis_has_the_same_product(device: str) -> Non
             np.testing.assert_array_equal(row.numpy(), expected)
             np.testing.assert_array_equal(scaled.numpy(), expected * 2 + 1)
             np.testing.assert_array_equal(other.numpy(), expected)
+
+
+def test_a_tall_matrix_is_read_along_with_a_vector_and_packed_for_none() -> None:
+    """Tiles would fill a panel of columns with one: ten times as much work, and the matrix is more than a cache."""
+    matrix, vector = normal((3000, 1000)), normal((1000, 1), seed=1)
+    product = compiled_product(matrix, vector)
+    assert isinstance(product, Compiled)
+    expected = matrix.astype(np.float64) @ vector
+    np.testing.assert_allclose(product.array(), expected, rtol=0, atol=1e-3)
+    assert type(compiled_product(matrix[::2, ::2], vector[::2])) is Product

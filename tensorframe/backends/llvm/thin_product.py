@@ -29,11 +29,11 @@ _WIDENING = struct.Struct(f"={len(WIDEN_SLOTS)}q")
 
 
 class Functions(NamedTuple):
-    """The compiled functions for a matrix's dtype and a result's; of one dtype there are only `dots`."""
+    """The compiled functions for a matrix's dtype and a result's; of one dtype there is no `widen`."""
 
     code: Placed  # that keeps them in memory
     dots: Any
-    columns: Any = None
+    columns: Any
     widen: Any = None
 
 
@@ -60,7 +60,7 @@ def _made(matrix: DType, total: DType) -> Functions:
 
 def _compiled(matrix: DType, total: DType) -> Functions:
     text = print_thin(target(), str(target_machine().target_data), matrix, total)
-    symbols = (DOTS,) if matrix == total else (DOTS, COLUMNS, WIDEN)
+    symbols = (DOTS, COLUMNS) if matrix == total else (DOTS, COLUMNS, WIDEN)
     code = placed(f"thin_products_{matrix.name}_{total.name}", text, symbols)
     return Functions(code, *[PROTOTYPE(code.addresses[symbol]) for symbol in symbols])
 

@@ -17,7 +17,7 @@ from tensorframe.backends.llvm.thin_product import functions, slots
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy.products import blas
 from tensorframe.backends.numpy.products.grid import runs
-from tensorframe.codegen.llvm.thin_products import DOTS
+from tensorframe.codegen.llvm.thin_products import COLUMNS, DOTS
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_tuples import NamedTuple
@@ -29,6 +29,8 @@ _DTYPES = frozenset({float32, float64})
 _LARGE, _MANY = 1 << 21, 64
 # Bytes of the rows that a thread takes at least.
 _PIECE = 1 << 17
+# Bytes of each row that a thread takes at least, where it adds rows up side by side: as long as a stream is worth it.
+_SIDE_BY_SIDE = 1 << 10
 
 
 class _Function(NamedTuple):
@@ -38,13 +40,8 @@ class _Function(NamedTuple):
     call: Any
 
 
-def _function(dtype: DType) -> _Function:
-    compiled = functions(dtype, dtype)
-    return _Function(compiled.code.addresses[DOTS], compiled.dots)
-
-
 class VectorProduct(SingleCall):
-    """The product of a row and a large matrix whose columns lie in one piece each, or of such rows and a column."""
+    """The product of a large matrix and a vector, on either side of it; elements of the matrix lie along either axis."""
 
     def __init__(self, shape: Shape, matrix: Array, vector: Array) -> None:
         """`matrix` has the rows that meet the vector; see `rows_of`."""
@@ -54,7 +51,12 @@ class VectorProduct(SingleCall):
         shared = np.may_share_memory(self._vector, vector)
         self._is_copied = self._matrix is not matrix or not shared
         rows, inner = matrix.shape
-        self._grain = max(min(_PIECE // (inner * matrix.itemsize), rows), 1)
+        # rows that lie along what is summed, which one after the other reads; else all of them are added up side by side
+        self._lies_along = self._matrix.strides[1] == matrix.itemsize
+        grain = _PIECE // (inner * matrix.itemsize)
+        if not self._lies_along:
+            grain = max(grain, _SIDE_BY_SIDE // matrix.itemsize)
+        self._grain = max(min(grain, rows), 1)
 
     def can_write(self, out: Array) -> bool:
         """Whether the elements lie one after the other."""
@@ -62,26 +64,33 @@ class VectorProduct(SingleCall):
 
     def run(self, out: Array) -> None:
         """Write the product; threads share the rows."""
-        rows, function = len(self._matrix), _function(self.dtype)
+        rows, function = len(self._matrix), self._function()
         run_ranges(function, rows, self._grain, self._slots(out), b"", joined=True)
 
     def calls(self, out: Array) -> list[NativeCall] | None:
         """Return the call that writes the product to `out`; None if factors are copied."""
         if self._is_copied or not out.flags.c_contiguous:
             return None
-        function = _function(self.dtype).address
+        function = self._function().address
         # compiled functions are there for good
         owners = (self._matrix, self._vector, out)
         rows, given = len(self._matrix), self._slots(out)
         return [NativeCall(function, rows, self._grain, given, b"", owners, joined=True)]
 
+    def _function(self) -> _Function:
+        compiled = functions(self.dtype, self.dtype)
+        if self._lies_along:
+            return _Function(compiled.code.addresses[DOTS], compiled.dots)
+        return _Function(compiled.code.addresses[COLUMNS], compiled.columns)
+
     def _slots(self, out: Array) -> bytes:
         matrix, vector = self._matrix, self._vector[None]
-        return slots(matrix, matrix.strides[0], matrix.shape[1], vector, out.reshape((1, -1)))
+        step = matrix.strides[0 if self._lies_along else 1]
+        return slots(matrix, step, matrix.shape[1], vector, out.reshape((1, -1)))
 
 
 def rows_of(x: Array, y: Array, shape: Shape) -> tuple[Array, Array] | None:
-    """Return the rows of a large matrix, each in one piece, and the vector that they are multiplied with.
+    """Return the rows, or columns, of a large matrix that are multiplied with a vector, and the vector.
 
     None if a product of this shape has no such factors; by sizes and by how they lie alone.
     """
@@ -96,6 +105,6 @@ def rows_of(x: Array, y: Array, shape: Shape) -> tuple[Array, Array] | None:
     else:
         return None
     rows, inner = matrix.shape
-    lies = matrix.strides[1] == matrix.itemsize and rows >= _MANY
+    lies = matrix.itemsize in matrix.strides and rows >= _MANY
     is_large = matrix.size * matrix.itemsize >= _LARGE and len(runs(inner, rows)) == 1
     return (matrix, vector) if lies and is_large else None

@@ -61,11 +61,11 @@ def lanes_of(target: Target) -> int:
 def print_thin(target: Target, layout: str, matrix: DType, total: DType) -> str:
     """Return the module for matrices of a dtype and results of another one, float32 or int32.
 
-    Of one dtype, float32 or float64, there are only `dots`.
+    Of one dtype, float32 or float64, there is nothing to convert.
     """
-    functions: list[Function] = [Dots(target, matrix, total)]
+    functions: list[Function] = [Dots(target, matrix, total), _Columns(target, matrix, total)]
     if matrix != total:
-        functions += [_Columns(target, matrix, total), _Widen(target, matrix, total)]
+        functions.append(_Widen(target, matrix, total))
     return linked(target, layout, [function.text() for function in functions])
 
 
@@ -132,9 +132,16 @@ class Function(ABC):
         given = f"ptr {address}, i32 {size}, {masks} {mask}, {kind} zeroinitializer"
         return b.value(f"call {kind} {name}({given})")
 
-    def store(self, value: str, address: str) -> None:
-        """Write a register of the result."""
-        self.b.do(f"store {self.kind} {value}, ptr {address}, align {self.total.itemsize}")
+    def store(self, value: str, address: str, mask: str = "") -> None:
+        """Write a register of the result, or those lanes of it that a mask has."""
+        b, size = self.b, self.total.itemsize
+        if not mask:
+            b.do(f"store {self.kind} {value}, ptr {address}, align {size}")
+            return
+        name = f"@llvm.masked.store.{suffix(VALUE[self.total], self.lanes)}.p0"
+        masks = vector("i1", self.lanes)
+        b.declare(f"void {name}({self.kind}, ptr, i32, {masks})")
+        b.do(f"call void {name}({self.kind} {value}, ptr {address}, i32 {size}, {masks} {mask})")
 
     def taken_in(self, total: str, x: str, y: str) -> str:
         """Return a register with products added."""
@@ -232,12 +239,12 @@ class _Columns(Function):
     name, slots = COLUMNS, COLUMNS_SLOTS
 
     def write(self) -> None:
-        """_Columns `start` to `stop` of the result; the first begins a register, the last one is filled up."""
+        """Columns `start` to `stop` of the result, of which nothing else is written."""
         b, lanes = self.b, self.lanes
         width = b.value("sub i64 %stop, %start")
         end = b.value(f"add i64 %start, {b.value(f'and i64 {width}, {-lanes}')}")
         mask = first_lanes(b, lanes, b.value(f"sub i64 %stop, {end}"))
-        self._clear()
+        self._clear(end, mask)
 
         def some_rows(row: str, rows: int) -> None:
             def some_vectors(start: str, vectors: int) -> None:
@@ -247,18 +254,19 @@ class _Columns(Function):
 
         tiles(self.b, "0", self.given["inner"], _DEEP, some_rows)
 
-    def _clear(self) -> None:
-        b, given, lanes = self.b, self.given, self.lanes
-        last = b.value(f"add i64 %stop, {lanes - 1}")
+    def _clear(self, end: str, mask: str) -> None:
+        b, given = self.b, self.given
 
         def some_line(start: str, _: list[str]) -> list[str]:
             line = moved(b, given["result"], given["result_step"], start)
 
-            def column(position: str, _: list[str]) -> list[str]:
-                self.store("zeroinitializer", element(b, line, VALUE[self.total], position))
+            def block(position: str, mask: str = "") -> list[str]:
+                place = element(b, line, VALUE[self.total], position)
+                self.store("zeroinitializer", place, mask)
                 return []
 
-            counted(b, "%start", last, lanes, (), column)
+            counted(b, "%start", end, self.lanes, (), lambda position, _: block(position))
+            if_below(b, end, "%stop", (), lambda: block(end, mask))
             return []
 
         counted(b, "0", given["count"], 1, (), some_line)
@@ -284,7 +292,7 @@ class _Columns(Function):
 
         def block(position: str, mask: str = "") -> list[str]:
             places = [element(b, line, kind, position) for line in lines]
-            sums = [self.totals(place) for place in places]
+            sums = [self.totals(place, mask) for place in places]
             for offset, address in enumerate(here):
                 y = self.elements(element(b, address, ELEMENT[self.matrix], position), mask)
                 sums = [
@@ -292,7 +300,7 @@ class _Columns(Function):
                     for number, total in enumerate(sums)
                 ]
             for total, place in zip(sums, places, strict=True):
-                self.store(total, place)
+                self.store(total, place, mask)
             return []
 
         counted(b, "%start", end, self.lanes, (), lambda position, _: block(position))

@@ -33,6 +33,8 @@ def is_for_tiles(left: Shape, right: Shape, shape: Shape, dtype: DType) -> bool:
     terms, elements = left[-1], prod(shape)
     if dtype not in _DTYPES or elements * terms < _LEAST:
         return False
+    if shape[-1] == 1:  # reading the left factor is what takes time
+        return False
     if prod(right) * dtype.itemsize > LARGEST:
         return False
     right_factors = prod(right[:-2])
