@@ -18,7 +18,7 @@ from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy.products import blas
 from tensorframe.backends.numpy.products.grid import runs
 from tensorframe.codegen.llvm.thin_products import COLUMNS, DOTS
-from tensorframe.dtypes import DType, float32, float64
+from tensorframe.dtypes import float32, float64
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_tuples import NamedTuple
 
@@ -41,7 +41,7 @@ class _Function(NamedTuple):
 
 
 class VectorProduct(SingleCall):
-    """The product of a large matrix and a vector, on either side of it; elements of the matrix lie along either axis."""
+    """The product of a large matrix and a vector on either side, where the matrix lies along one of its axes."""
 
     def __init__(self, shape: Shape, matrix: Array, vector: Array) -> None:
         """`matrix` has the rows that meet the vector; see `rows_of`."""
@@ -51,7 +51,7 @@ class VectorProduct(SingleCall):
         shared = np.may_share_memory(self._vector, vector)
         self._is_copied = self._matrix is not matrix or not shared
         rows, inner = matrix.shape
-        # rows that lie along what is summed, which one after the other reads; else all of them are added up side by side
+        # rows that lie along what is summed are read one after the other; what lies across is added up side by side
         self._lies_along = self._matrix.strides[1] == matrix.itemsize
         grain = _PIECE // (inner * matrix.itemsize)
         if not self._lies_along:
