@@ -23,6 +23,7 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import record, record_map, shared_cast
 from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.elementwise import POW, SQUARE
 from tensorframe.runtime.known import Number
@@ -50,10 +51,11 @@ def recorded(
     dtype: DType,
     device: Device,
 ) -> Tensor:
-    """Return a handle on a new node of the caller's line, whose shape, dtype and device are known to be right.
+    """Return a handle on a new node, whose shape, dtype and device are known to be right, of the line that called.
 
-    The handle, the node's constructor and `recording_site` written out: nearly all calls come by here, and half of the
-    time of such functions is calling them.
+    That is the caller's caller: functions of the namespace call this themselves. The handle, the node's constructor and
+    `recording_site` are written out here, and nowhere else: nearly all nodes that programs record are made here, and
+    half of the time of such functions is calling them.
     """
     frame = _frame(2)
     code = frame.f_code
@@ -65,7 +67,11 @@ def recorded(
     node.shape = shape
     node.dtype = dtype
     node.device = device
-    node.site = recording_site(3) if is_ours[code.co_filename] else (code, frame.f_lasti)
+    if is_ours[code.co_filename]:
+        node.code = recording_site(3)
+    else:
+        node.code = code
+        node.offset = frame.f_lasti
     node.storage = None
     node.spent = 0.0
     node.serial = serial = next_serial()
@@ -100,34 +106,22 @@ def recorder_of_one(
     convert = otherwise or partial(_general, op)
     result_of = op.uniform.get
     is_any_precision = op.precision is None
+    usual: tuple[DType | None, DType | None] = (None, None)  # see `recorder_of_two`
 
     def record_one(x: Any, /, out: Any = None, **options: Any) -> Any:
+        nonlocal usual
         if options or out is not None:
             return with_options(op, record_one, (x,), out, options)
-        if type(x) is Tensor:
-            source = x.node
+        if type(x) is not Tensor:
+            return convert(x)
+        source = x.node
+        dtype, result = usual
+        if source.dtype is not dtype:
             result = result_of(source.dtype)
-            if result is not None and (is_any_precision or autocast_dtype.get() is None):
-                # `recorded` written out, here and below: a tenth of a small function's time is calling it
-                frame = _frame(1)
-                code = frame.f_code
-                handle = _blank(Tensor)
-                handle.node = node = _blank(Node)
-                node.op = op
-                node.inputs = (source,)
-                node.attrs = ()
-                node.shape = source.shape
-                node.dtype = result
-                node.device = source.device
-                ours = is_ours[code.co_filename]
-                node.site = recording_site() if ours else (code, frame.f_lasti)
-                node.storage = None
-                node.spent = 0.0
-                node.serial = serial = next_serial()
-                if serial >= ticks.due:
-                    ticks.tick(node)
-                return handle
-        return convert(x)
+            usual = (source.dtype, result) if result is not None else usual
+        if result is None or not (is_any_precision or autocast_dtype.get() is None):
+            return convert(x)
+        return recorded(op, (source,), (), source.shape, result, source.device)
 
     return record_one
 
@@ -152,8 +146,14 @@ def recorder_of_two(
     # x ** 2 is square(x), as in NumPy: a plan would make it that, and small tensors are to have the same bits
     is_power = op is POW
     at_once, reflected = computing_at_once(op), computing_at_once(op, reflected=True)
+    # What the last call had, to be compared by identity: the operands' dtype, with that of the result, and the number
+    # of the program's text beside a tensor of some dtype and device, with its node. To look these up takes ten times as
+    # long. Each is replaced in one step, since threads record at the same time.
+    usual: tuple[DType | None, DType | None] = (None, None)
+    latest: tuple[Any, ...] = (None, None, None, None)
 
     def record_two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
+        nonlocal usual, latest
         if options or out is not None:
             return with_options(op, record_two, (x1, x2), out, options)
         if is_reflected:
@@ -172,7 +172,11 @@ def recorder_of_two(
                 elif type(x2) in PYTHON_NUMBERS:
                     if is_power and _is_squared(left, x2):
                         return recorded(SQUARE, (left,), (), left.shape, left.dtype, left.device)
-                    right = weak_constant(x2, left.dtype, left.device)
+                    number, like, home, right = latest
+                    if x2 is not number or left.dtype is not like or left.device is not home:
+                        right = weak_constant(x2, left.dtype, left.device)
+                        if right.dtype is left.dtype and type(x2) is not TracedNumber:
+                            latest = (x2, right.dtype, left.device, right)
                 else:
                     return convert(x1, x2)
             elif type(x2) is Tensor and type(x1) in PYTHON_NUMBERS:
@@ -181,14 +185,21 @@ def recorder_of_two(
                     known = reflected(right, x1)
                     if known is not None:
                         return handle_on(known)
-                left = weak_constant(x1, right.dtype, right.device)
+                number, like, home, left = latest
+                if x1 is not number or right.dtype is not like or right.device is not home:
+                    left = weak_constant(x1, right.dtype, right.device)
+                    if left.dtype is right.dtype and type(x1) is not TracedNumber:
+                        latest = (x1, left.dtype, right.device, left)
             else:
                 return convert(x1, x2)
         except OutOfRangeError:
             return convert(x1, x2)
-        dtype = left.dtype
         device = left.device
-        result = result_of(dtype)
+        dtype, result = usual
+        if left.dtype is not dtype:
+            dtype = left.dtype
+            result = result_of(dtype)
+            usual = (dtype, result) if result is not None else usual
         if (
             result is None
             or right.dtype is not dtype
@@ -205,26 +216,10 @@ def recorder_of_two(
                 left = shared_cast(left, compute)
             if right.dtype is not compute:
                 right = shared_cast(right, compute)
-        shape = left.shape
-        if right.shape != shape and right.shape:
-            shape = broadcast(op.name, shape, right.shape) if shape else right.shape
-        frame = _frame(1)
-        code = frame.f_code
-        handle = _blank(Tensor)
-        handle.node = node = _blank(Node)
-        node.op = op
-        node.inputs = (left, right)
-        node.attrs = ()
-        node.shape = shape
-        node.dtype = result
-        node.device = device
-        node.site = recording_site() if is_ours[code.co_filename] else (code, frame.f_lasti)
-        node.storage = None
-        node.spent = 0.0
-        node.serial = serial = next_serial()
-        if serial >= ticks.due:
-            ticks.tick(node)
-        return handle
+        shape, other = left.shape, right.shape
+        if other is not shape and other and other != shape:
+            shape = broadcast(op.name, shape, other) if shape else other
+        return recorded(op, (left, right), (), shape, result, device)
 
     return record_two
 

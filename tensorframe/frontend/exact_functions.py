@@ -149,7 +149,7 @@ def computed(array: Any, device: Device) -> Tensor:
     node.shape = shape = array.shape
     node.dtype = dtype = array.dtype
     node.device = device
-    node.site = None
+    node.code = None
     node.spent = 0.0
     node.serial = next_serial()
     node.storage = storage = _blank(Storage)

@@ -6,7 +6,6 @@ with the same arguments, and what is recorded depends on nothing else: the secon
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -21,16 +20,14 @@ from tensorframe.frontend.call_recordings import (
     recorded_again,
     recording_of,
 )
+from tensorframe.frontend.dispatch import recorded
 from tensorframe.frontend.operand_nodes import all_tensors
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.history import all_as_nodes
-from tensorframe.graph.node import Node, next_serial, ticks
+from tensorframe.graph.node import Node, next_serial
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.ops.creation import CONSTANT
-from tensorframe.site import is_ours, recording_site
 
-_frame = sys._getframe
-_blank = object.__new__
 # Calls of one function that are remembered at most.
 _CALLS = 1024
 # Tensors of a sequence up to which a call is remembered: they are compared with each other.
@@ -147,20 +144,8 @@ def _of_integers(record: Callable[..., Any]) -> Callable[..., Any]:
         if source is None:
             again = known.get(key)
             return first_of(key) if again is None else again()
-        # `recorded` written out, as in `dispatch`
-        frame = _frame(1)
-        code = frame.f_code
-        handle = _blank(Tensor)
-        handle.node = node = _blank(Node)
-        node.op, _, node.attrs, node.shape, node.dtype, node.device = source
-        node.inputs = ()
-        node.site = recording_site() if is_ours[code.co_filename] else (code, frame.f_lasti)
-        node.storage = None
-        node.spent = 0.0
-        node.serial = serial = next_serial()
-        if serial >= ticks.due:
-            ticks.tick(node)
-        return handle
+        op, _, attrs, shape, dtype, device = source
+        return recorded(op, (), attrs, shape, dtype, device)
 
     def first_of(key: tuple[Any, ...]) -> Any:
         first = next_serial()
@@ -253,20 +238,8 @@ def _of_one_tensor(record: Callable[..., Any]) -> Callable[..., Any]:
             return record(*_given(value, second, third, rest), **options)
         if same is not None:
             return recorded_again(same, [source])
-        # `recorded` written out, as in `dispatch`
-        frame = _frame(1)
-        code = frame.f_code
-        handle = _blank(Tensor)
-        handle.node = node = _blank(Node)
-        node.op, _, node.attrs, node.shape, node.dtype, node.device = step
-        node.inputs = (source,)
-        node.site = recording_site() if is_ours[code.co_filename] else (code, frame.f_lasti)
-        node.storage = None
-        node.spent = 0.0
-        node.serial = serial = next_serial()
-        if serial >= ticks.due:
-            ticks.tick(node)
-        return handle
+        op, _, attrs, shape, dtype, device = step
+        return recorded(op, (source,), attrs, shape, dtype, device)
 
     def first_of(key: Any, source: Node, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
         first = next_serial()

@@ -118,9 +118,11 @@ class Tensor(TensorMethods):
 
     def _rebind(self, node: Node) -> None:
         """Make this handle stand for `node`, as assignments do; no other tensor changes."""
-        for recording in (current.get(), mapping.get()):
-            if recording is not None and self.node.serial < recording.first_serial:
-                recording.rebound.append((ref(self), self.node))
+        trace, mapped = current.get(), mapping.get()
+        if trace is not None or mapped is not None:
+            for recording in (trace, mapped):
+                if recording is not None and self.node.serial < recording.first_serial:
+                    recording.rebound.append((ref(self), self.node))
         self.node = node
 
     def _array(self) -> np.ndarray[Any, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import count, islice
 from math import inf
 from operator import attrgetter
+from types import CodeType
 from typing import Any, Final, Protocol
 
 from tensorframe.dtypes import DType
@@ -74,25 +75,29 @@ class Node:
     `attrs` are hashable values in the order of `op.attributes`. Immutability is a convention (enforcing it would
     triple the cost of recording); only `settle` changes a node, and it does not change what the node means. `spent` is
     what evaluations spent on it without storing it: see runtime/reuse.py. `converted` is a weak reference to its cast,
-    once there was one: see graph/record.py.
+    once there was one: see graph/record.py. `code` and `offset` are the `site` until somebody asks for it: a tuple each
+    would be a third of all objects that Python's collector of cycles goes through while a program records.
     """
 
     __slots__ = (
         "__weakref__",
         "attrs",
+        "code",
         "converted",
         "device",
         "dtype",
         "inputs",
+        "offset",
         "op",
         "serial",
         "shape",
-        "site",
         "spent",
         "storage",
     )
 
+    code: CodeType | Site | None
     converted: Any
+    offset: int
 
     def __init__(
         self,
@@ -111,12 +116,20 @@ class Node:
         self.shape = shape
         self.dtype = dtype
         self.device = device
-        self.site = site
+        self.code = site
         self.storage = storage
         self.spent = 0.0
         self.serial = serial = next_serial()
         if serial >= ticks.due:
             ticks.tick(self)
+
+    @property
+    def site(self) -> Site | None:
+        """The line that recorded the node; passes hand it on, and know what they made of a node by this object."""
+        code = self.code
+        if type(code) is CodeType:
+            code = self.code = (code, self.offset)
+        return code
 
     def settle(self, storage: Any) -> None:
         """Store the computed result and drop the inputs, which a gradient that is being recorded references.
@@ -170,7 +183,7 @@ def new_node(
     node.shape = shape
     node.dtype = dtype
     node.device = device
-    node.site = site
+    node.code = site
     node.storage = None
     node.spent = 0.0
     node.serial = serial = next_serial()

@@ -59,15 +59,20 @@ def broadcast(op: str, first: Shape, *others: Shape) -> Shape:
         if both is None:
             raise _broadcast_error(op, (first, *others))
         result = both
-    return result if result in (first, *others) else check_size(op, result)
+    if result is first:
+        return result
+    return result if result in others else check_size(op, result)
 
 
 def _of_both(left: Shape, right: Shape) -> Shape | None:
     """Return the shape that two broadcast to, the longer one itself where it is that; None if they do not fit."""
     if len(left) < len(right):
         left, right = right, left
+    begin = len(left) - len(right)
+    if left[begin:] == right:  # as of rows, and of numbers
+        return left
     result = left
-    for axis, size in enumerate(right, len(left) - len(right)):
+    for axis, size in enumerate(right, begin):
         if size not in (1, left[axis]):
             if left[axis] != 1:
                 return None

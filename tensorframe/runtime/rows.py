@@ -66,7 +66,7 @@ def _filled_in(row: Node) -> Node:
     row.shape = shape
     row.dtype = dtype
     row.device = device
-    row.site = None
+    row.code = None
     row.storage = storage
     row.spent = 0.0
     row.__class__ = Node
@@ -86,7 +86,7 @@ class UnseenRow(Node):
         shape = property(lambda row: _filled_in(row).shape)
         dtype = property(lambda row: _filled_in(row).dtype)
         device = property(lambda row: _filled_in(row).device)
-        site = property(lambda row: _filled_in(row).site)
+        code = property(lambda row: _filled_in(row).code)
         storage = property(lambda row: _filled_in(row).storage)
         spent = property(lambda row: _filled_in(row).spent)
 

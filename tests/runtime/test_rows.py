@@ -7,7 +7,9 @@ import tensorframe as tfr
 from tensorframe.graph.node import Node
 from tensorframe.runtime.rows import UnseenRow, _Row
 
-_ASKED = [name for name in Node.__slots__ if name not in ("__weakref__", "converted")]
+# `offset` is of nodes that were recorded, and says nothing without `code`
+_OTHERS = ("__weakref__", "converted", "offset")
+_ASKED = [*[name for name in Node.__slots__ if name not in _OTHERS], "site"]
 
 
 @pytest.fixture

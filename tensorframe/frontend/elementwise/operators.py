@@ -62,11 +62,20 @@ def _reflected(op: Op) -> Method:
     return recorder_of_two(op, convert, promotes=True, is_reflected=True)
 
 
-def _in_place(op: Op) -> Method:
+def _in_place(op: Op, record: Method) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
-        if not is_operand(other):
-            return NotImplemented
-        return rebind(self, binary(op, self, other), op.name)
+        result = record(self, other)
+        if result is NotImplemented:
+            return result
+        former, node = self.node, result.node
+        if (
+            node.shape == former.shape
+            and node.dtype is former.dtype
+            and node.device is former.device
+        ):
+            self._rebind(node)
+            return self
+        return rebind(self, result, op.name)
 
     return method
 
@@ -85,10 +94,11 @@ def _methods(op: Op, name: str) -> dict[str, Method]:
         return {f"__{name}__": recorder_of_one(op)}
     if name in RECORDERS:
         return {f"__{name}__": _equality(op) if name in EQUALITIES else _comparison(op)}
+    record = _binary(op)
     return {
-        f"__{name}__": _binary(op),
+        f"__{name}__": record,
         f"__r{name}__": _reflected(op),
-        f"__i{name}__": _in_place(op),
+        f"__i{name}__": _in_place(op, record),
     }
 
 

@@ -273,7 +273,7 @@ def each_viewed(array: np.ndarray[Any, Any], node: Node) -> Iterator[Tensor]:
         part.shape = shape
         part.dtype = dtype
         part.device = device
-        part.site = None
+        part.code = None
         part.storage = storage
         part.spent = 0.0
         part.serial = serial = next_serial()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from operator import mod
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,8 @@ _leading_views: dict[tuple[Any, ...], tuple[int, tuple[Shape, Shape, Shape]]] = 
 _VIEWS_KEPT = 1024
 # Rows up to which a slice is few elements in most programs.
 _FEW = 4096
+# Starts and steps of views.
+_ZEROS, _ONES = (0,) * MAX_NDIM, (1,) * MAX_NDIM
 _NO_VIEW: tuple[int, tuple[Shape, Shape, Shape]] = (0, ((), (), ()))
 
 
@@ -79,10 +82,14 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
         if part is not None:
             return part
     elif type(key) is int:
-        row = _row(tensor.node, key)
-        if row is not None:
-            return row
+        node = tensor.node
+        if node.storage is not None:
+            row = _row(node, key)
+            if row is not None:
+                return row
         key = (key,)
+        if node.shape:
+            return _element(node, key)
     if type(key) is tuple and 0 < len(key) <= len(tensor.node.shape):
         for item in key:
             if type(item) is not int:
@@ -126,9 +133,7 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
 def _row(node: Node, position: int) -> Tensor | None:
     """Return what `_element` returns of one integer, where it is a view of computed host memory: in half the time."""
     storage, shape = node.storage, node.shape
-    if storage is None or not shape or needing_nodes:
-        return None
-    if not -shape[0] <= position < shape[0]:
+    if not shape or needing_nodes or not -shape[0] <= position < shape[0]:
         return None
     array = storage.handle
     if type(array) is not np.ndarray:
@@ -158,13 +163,11 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
             if type(value) in SCALARS:
                 return handle_on(known(value, node.dtype, node.device))
         return viewed(array[(*key, ...)], rest, node)  # type: ignore[arg-type]
-    starts = [
-        index if index >= 0 else index + size for index, size in zip(key, shape, strict=False)
-    ]
-    count = len(key)
-    sizes = (1,) * count + rest
-    view = (tuple(starts) + (0,) * len(rest), sizes, (1,) * len(sizes))
-    site = recording_site()
+    count, more = len(key), len(rest)
+    sizes = (*_ONES[:count], *rest)
+    # a remainder counts from the front, and map ends with the key
+    view = ((*map(mod, key, shape), *_ZEROS[:more]), sizes, _ONES[: count + more])
+    site = recording_site(3)
     part = new_node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
     return handle_on(new_node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
 
