@@ -19,7 +19,7 @@ from tensorframe.dtypes import (
     DTypeLike,
     as_dtype,
 )
-from tensorframe.errors import ArgumentError
+from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.casting import CASTINGS, Casting, castable
 from tensorframe.frontend.conversion.convert import (
@@ -29,6 +29,7 @@ from tensorframe.frontend.conversion.convert import (
     raise_unless_castable,
 )
 from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS
+from tensorframe.frontend.other_data import is_dtype_of_others
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast
@@ -54,13 +55,20 @@ def astype(
     """Return the elements of `x` converted to `dtype`, and on `device` if one is named.
 
     Floating to integer drops the fraction; what NaN and values out of range become is not said. Complex to real raises
-    DTypeError: say which part. With `copy=False` a tensor that has the dtype already is returned itself.
+    DTypeError: say which part. With `copy=False` a tensor that has the dtype already is returned itself. Text and
+    objects (`str`, `object`) are computed at once, as an array of NumPy's.
 
     >>> tfr.astype(tfr.asarray([1.7, -1.7]), tfr.int32).tolist()
     [1, -1]
     """
     tensor = asarray(x)
-    target = as_dtype(dtype)
+    try:
+        target = as_dtype(dtype)
+    except DTypeError:
+        if device is not None or not is_dtype_of_others(dtype):
+            raise
+        elements: Any = tensor.numpy().astype(dtype)
+        return elements  # type: ignore[no-any-return]  # of no dtype that a Tensor has
     if tensor.dtype == target:
         result = Tensor(tensor.node) if copy else tensor
     else:

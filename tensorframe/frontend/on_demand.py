@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from tensorframe.documentation.docstrings import complete
 from tensorframe.frontend.other_data import taking_any_data
 
@@ -120,11 +122,24 @@ def __getattr__(name: str) -> Any:
         module = getattr(home, name)
         module = taking_any_data({name: module}).get(name, module)
     else:
-        message = f"module {tensorframe.__name__!r} has no attribute {name!r}"
+        message = f"module {tensorframe.__name__!r} has no attribute {name!r}{_removed(name)}"
         raise AttributeError(message, name=name, obj=tensorframe)
     complete(tensorframe.__name__, [(name, module)])
     setattr(tensorframe, name, module)
     return module
+
+
+def _removed(name: str) -> str:
+    """Return what NumPy says about a name that it had and has no more, or nothing."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            getattr(np, name)
+    except AttributeError as error:
+        text = str(error)
+        return f": {text}" if " was " in text else ""
+    return ""
 
 
 def __dir__() -> list[str]:

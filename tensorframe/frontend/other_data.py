@@ -176,4 +176,12 @@ def is_other(value: Any) -> bool:
     return False
 
 
+def is_dtype_of_others(dtype: Any) -> bool:
+    """Whether NumPy knows this dtype, and tensors do not have it."""
+    try:
+        return np.dtype(dtype) not in ANY
+    except TypeError:
+        return False
+
+
 __all__: list[str] = []

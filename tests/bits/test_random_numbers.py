@@ -16,8 +16,12 @@ DEVICES = [name for name in ("cpu", "llvm", "opencl", "wgpu", "cuda") if name in
 KEYS = [*random.split(random.key(7), 2), random.key(2**64 - 1)]
 # the path of small graphs; several blocks, chunks and groups
 COUNTS = [67, 40_011]
-# names of the namespace that give no tensor
-OTHERS = {"Generator", "Key", "default_rng", "key", "seed", "split"}
+# names of the namespace that give no tensor, and those of a function that has another
+OTHERS = {
+    *("BitGenerator", "Generator", "Key", "MT19937", "PCG64", "PCG64DXSM", "Philox", "RandomState"),
+    *("SFC64", "SeedSequence", "bytes", "default_rng", "get_state", "key", "ranf", "sample"),
+    *("seed", "set_state", "split"),
+}
 
 
 @cache

@@ -457,7 +457,8 @@ CALLS_OF = _of_rows() | _listed()
 # they take no tensors, or return none that their operands are part of
 OTHERS = frozenset(
     """
-    Autotuning Benchmark Calibration Device Estimate Generator GradScaler Histogram Key LinAlgError Profile Tensor TopK
+    Autotuning Benchmark Calibration Device Estimate Generator GradScaler Histogram Key LinAlgError Profile RandomState
+    Tensor TopK bytes get_state set_state
     UniqueAll UniqueCounts UniqueInverse Verification allclose arange array_equal array_equiv autocast bartlett
     autotune base_repr bench beta binary_repr binomial blackman broadcast_shapes calibrate can_cast check_gradient
     chisquare compute copy default_rng diag_indices diag_indices_from dirichlet doctor dtype einsum_path
@@ -483,13 +484,15 @@ def public_functions():
     for space in (tfr, tfr.linalg, tfr.fft, tfr.random, tfr.nn.functional):
         for name in space.__all__:
             value = getattr(space, name)
-            is_dtype = isinstance(value, type) and issubclass(value, np.generic)
+            is_numpys = isinstance(value, type) and (
+                issubclass(value, np.generic) or value.__module__.startswith("numpy.random")
+            )
             if (
                 name[0] != "_"
                 and callable(value)
                 and not isinstance(value, types.ModuleType)
-                and not is_dtype
-                and (value is not getattr(np, name, None) or name in OTHERS)
+                and not is_numpys
+                and (name in OTHERS or name not in dir(np) or value is not getattr(np, name))
             ):
                 # some are written under what hands other data to NumPy
                 found.setdefault(inspect.unwrap(value), set()).add(name)

@@ -135,6 +135,12 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_knows_better():
     assert told.value.obj is tfr
 
 
+@pytest.mark.parametrize(("name", "instead"), [("float_", "np.float64"), ("alltrue", "np.all")])
+def test_a_name_that_numpy_has_no_more_is_told_with_numpys_words(name, instead):
+    with pytest.raises(AttributeError, match=f"removed in the NumPy 2.0 release.*{instead}"):
+        getattr(tfr, name)
+
+
 def test_no_name_of_the_implementation_is_exported():
     assert not [name for name in tfr.__all__ if name.startswith("_") and not name.startswith("__")]
     assert {"annotations", "np", "Any", "scalars", "host"}.isdisjoint(tfr.__all__)

@@ -285,3 +285,29 @@ def test_geometric_sequences_turn_in_the_complex_plane(ends):
         expected = np.geomspace(*ends, num=5, **options)
         actual = tfr.geomspace(*ends, num=5, dtype="complex128", **options)
         np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [str, object, "U3", "S", np.longdouble, "datetime64[s]"])
+def test_other_dtypes_are_converted_to_at_once(dtype):
+    values = np.array([[1.5, 2.0], [3.0, -4.0]])
+    expected = values.astype(dtype)
+    for converted in (tfr.asarray(values).astype(dtype), tfr.astype(tfr.asarray(values), dtype)):
+        assert type(converted) is np.ndarray
+        assert converted.dtype == expected.dtype
+        assert (converted == expected).all()
+
+
+def test_what_is_no_dtype_and_what_loses_a_part_stay_refused():
+    with pytest.raises(DTypeError, match="is not a dtype"):
+        tfr.ones(2).astype("nosuch")
+    with pytest.raises(DTypeError, match="does not become"):
+        tfr.asarray([1j]).astype("float32")
+    with pytest.raises(DTypeError, match="no dtype"):
+        tfr.astype(tfr.ones(2), str, device="numpy")
+
+
+def test_an_error_says_how_numpy_has_objects():
+    with pytest.raises(DTypeError, match="these are object") as caught:
+        tfr.array([None, 1])
+    assert 'dtype="object"' in caught.value.suggestions[-1]
+    assert tfr.array([None, 1], dtype="object").tolist() == [None, 1]

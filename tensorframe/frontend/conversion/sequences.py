@@ -148,7 +148,9 @@ def numbers_hint() -> tuple[str, ...]:
 def numeric(values: Array) -> Array:
     """Return the values with a native dtype; DTypeError if they are strings or other objects."""
     if values.dtype.kind not in "biufcV" or values.dtype.names:
+        as_numpys = f'tfr.array(values, dtype="{values.dtype}"), which makes an array of NumPy\'s'
         raise DTypeError(
-            f"asarray: tensors hold numbers, these are {values.dtype}", suggestions=numbers_hint()
+            f"asarray: tensors hold numbers, these are {values.dtype}",
+            suggestions=(*numbers_hint(), as_numpys),
         )
     return values.astype(as_dtype(values.dtype), copy=False)

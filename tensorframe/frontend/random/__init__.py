@@ -7,12 +7,25 @@ at once. Words, and the numbers made of them, have the same bits on every device
 
 from __future__ import annotations
 
+from numpy.random import (
+    MT19937,
+    PCG64,
+    PCG64DXSM,
+    SFC64,
+    BitGenerator,
+    Philox,
+    SeedSequence,
+)
+
 from tensorframe.frontend.random.by_size import (
+    bytes,
     rand,
     randint,
     randn,
     random,
     random_sample,
+    ranf,
+    sample,
     shuffle,
     standard_exponential,
     standard_normal,
@@ -50,21 +63,32 @@ from tensorframe.frontend.random.discrete import (
 )
 from tensorframe.frontend.random.distributions import bernoulli, exponential, normal, uniform
 from tensorframe.frontend.random.generator import Generator, default_rng
-from tensorframe.frontend.random.keys import Key, key, seed, split
+from tensorframe.frontend.random.keys import Key, key, split
 from tensorframe.frontend.random.multivariate import (
     dirichlet,
     multinomial,
     multivariate_hypergeometric,
     multivariate_normal,
 )
+from tensorframe.frontend.random.random_state import RandomState
 from tensorframe.frontend.random.sampling import choice, integers, permutation, permuted
+from tensorframe.frontend.random.seeding import get_state, seed, set_state
 
 __all__ = [
+    "MT19937",
+    "PCG64",
+    "PCG64DXSM",
+    "SFC64",
+    "BitGenerator",
     "Generator",
     "Key",
+    "Philox",
+    "RandomState",
+    "SeedSequence",
     "bernoulli",
     "beta",
     "binomial",
+    "bytes",
     "chisquare",
     "choice",
     "default_rng",
@@ -73,6 +97,7 @@ __all__ = [
     "f",
     "gamma",
     "geometric",
+    "get_state",
     "gumbel",
     "hypergeometric",
     "integers",
@@ -98,8 +123,11 @@ __all__ = [
     "randn",
     "random",
     "random_sample",
+    "ranf",
     "rayleigh",
+    "sample",
     "seed",
+    "set_state",
     "shuffle",
     "split",
     "standard_cauchy",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
@@ -13,11 +15,14 @@ from tensorframe.frontend.random.sampling import integers, permutation
 from tensorframe.frontend.tensor import Tensor
 
 __all__ = [
+    "bytes",
     "rand",
     "randint",
     "randn",
     "random",
     "random_sample",
+    "ranf",
+    "sample",
     "shuffle",
     "standard_exponential",
     "standard_normal",
@@ -88,6 +93,17 @@ def random(
 
 
 random_sample = random
+sample = random
+ranf = random
+
+
+def bytes(length: int, *, key: Source = None) -> builtins.bytes:
+    """Return random bytes, which are made at once.
+
+    >>> len(tfr.random.bytes(5))
+    5
+    """
+    return integers(0, 256, length, dtype="uint8", key=key).tobytes()
 
 
 @repeated

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.random import continuous, discrete, distributions, multivariate, sampling
-from tensorframe.frontend.random.keys import Key, Stream, key, random_key
+from tensorframe.frontend.random.keys import Key, Stream
+from tensorframe.frontend.random.seeding import key_of
 from tensorframe.frontend.tensor import Tensor
+
+if TYPE_CHECKING:
+    from numpy.random import BitGenerator
+
+    from tensorframe.frontend.random.seeding import Seed
 
 __all__ = ["Generator", "default_rng"]
 
@@ -25,8 +33,8 @@ class Generator:
 
     __slots__ = ("_stream",)
 
-    def __init__(self, key: Key) -> None:
-        self._stream = Stream(key)
+    def __init__(self, bit_generator: Key | BitGenerator) -> None:
+        self._stream = Stream(key_of(bit_generator))
 
     def random(self, size: ShapeLike | None = None, dtype: DTypeLike | None = None) -> Tensor:
         """Uniform numbers from 0 to below 1."""
@@ -260,14 +268,12 @@ class Generator:
         return [Generator(stream) for stream in self._stream.spawn(n_children)]
 
 
-def default_rng(seed: int | Key | Generator | None = None) -> Generator:
+def default_rng(seed: Seed | Generator = None) -> Generator:
     """Return a generator for a seed or key; without one, each process gets another.
+
+    Seeds are integers from 0 to 2**64 - 1, sequences of integers, and NumPy's `SeedSequence` and generators of bits.
 
     >>> tfr.random.default_rng(3).integers(0, 10, 4).shape
     (4,)
     """
-    if isinstance(seed, Generator):
-        return seed
-    if seed is None:
-        return Generator(random_key())
-    return Generator(seed if isinstance(seed, Key) else key(seed))
+    return seed if isinstance(seed, Generator) else Generator(key_of(seed))

@@ -61,10 +61,13 @@ def key(seed: int, /) -> Key:
     True
     """
     number: int | TracedNumber = seed
-    return Key(number.then(_checked, int) if isinstance(number, TracedNumber) else _checked(seed))
+    return Key(
+        number.then(checked_seed, int) if isinstance(number, TracedNumber) else checked_seed(seed)
+    )
 
 
-def _checked(seed: Any) -> int:
+def checked_seed(seed: Any) -> int:
+    """Return a seed as an integer; ArgumentError if it is none from 0 to 2**64 - 1."""
     if not isinstance(seed, int | np.integer) or not 0 <= int(seed) < _KEYS:
         message = f"a seed is an integer from 0 to 2**64 - 1, got {seed!r}"
         raise ArgumentError(message, suggestions=("seed % 2**64",))
@@ -113,8 +116,19 @@ class Stream:
     def restart(self, key: Key) -> None:
         """Begin again with another key."""
         self._refuse_while_recorded("is seeded")
+        self.move(key, 0, 0)
+
+    def state(self) -> tuple[Any, int, int]:
+        """Return what `move` takes to go on from here: the key, and how many counters and keys were handed out."""
+        self._refuse_while_recorded("tells its state")
         with self._lock:
-            self._key, self._drawn, self._split = key, 0, 0
+            return self._key.value, self._drawn, self._split
+
+    def move(self, key: Key, drawn: int, split: int) -> None:
+        """Go on where a stream was."""
+        self._refuse_while_recorded("is moved")
+        with self._lock:
+            self._key, self._drawn, self._split = key, drawn, split
 
     def _is_recorded(self) -> Trace | None:
         """Return the recording of a function that uses this stream, unless the function makes it anew in every call."""
@@ -235,18 +249,6 @@ class Noted:
 
 
 Source = Key | Stream | Handed | Many | Noted | None
-
-
-def seed(seed: int, /) -> None:
-    """Restart the generator that functions without a `key` draw from; without a seed each process differs.
-
-    >>> tfr.random.seed(7)
-    >>> first = tfr.random.uniform(2).tolist()
-    >>> tfr.random.seed(7)
-    >>> tfr.random.uniform(2).tolist() == first
-    True
-    """
-    SHARED.restart(key(seed))
 
 
 def reserved(origin: Source | Any, words: int) -> tuple[Any, Any]:
