@@ -30,7 +30,12 @@ _KEPT = 1024
 
 
 class _Selections(dict[tuple[Any, ...], tuple[slice, ...]]):
-    """What selects the elements of slices, by their attributes: the same few come again and again."""
+    """What selects the elements of slices, by their attributes: the same few come again and again.
+
+    `latest` are the latest attributes and what they select: loops have the same tuple, whose hash takes longer.
+    """
+
+    latest: tuple[tuple[Any, ...], tuple[slice, ...]] = ((), ())
 
     def __missing__(self, attrs: tuple[Any, ...]) -> tuple[slice, ...]:
         from tensorframe.backends.numpy.movement import slices  # loaded by the first view
@@ -84,8 +89,22 @@ def run_view(node: Node) -> bool:
     if type(looked_at) is not Storage:  # it lies in a file, and its views do
         node.settle(looked_at.viewed(array))
     else:
-        node.settle(Storage(node.device, array, node.dtype, node.shape))
+        _settle(node, array)
     return True
+
+
+def _settle(node: Node, array: Any) -> None:
+    """Give a view its array: the constructor and Node.settle in half of their time."""
+    storage = _new(Storage)
+    storage.device = node.device
+    storage.handle = array
+    storage.dtype = node.dtype
+    storage.shape = node.shape
+    if needing_nodes:
+        node.settle(storage)
+    else:
+        node.storage = storage
+        node.inputs = ()
 
 
 def run_viewed(node: Node) -> bool:
@@ -107,7 +126,11 @@ def run_viewed(node: Node) -> bool:
         return False
     try:
         if op is SLICE:
-            array = array[_selections[node.attrs]]
+            attrs = node.attrs
+            latest = _selections.latest
+            if latest[0] is not attrs:
+                _selections.latest = latest = (attrs, _selections[attrs])
+            array = array[latest[1]]
         elif op is PERMUTE:
             array = array.transpose(node.attrs[0])
         elif op is not RESHAPE:
@@ -120,7 +143,7 @@ def run_viewed(node: Node) -> bool:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
         return False  # the planned path meets the same error, and explains it
-    # the constructor and Node.settle written out, as in runtime/ready.py
+    # `_settle` written out: most views come by here
     storage = _new(Storage)
     storage.device = node.device
     storage.handle = array

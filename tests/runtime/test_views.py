@@ -115,3 +115,15 @@ def test_views_beside_what_is_pending_take_no_memory():
     (x + wide).compute()
     assert np.shares_memory(view.node.storage.handle, x.node.storage.handle)
     assert not wide.is_computed or wide.node.storage.handle.strides == (0,)
+
+
+def test_turned_rows_and_columns_are_recorded_in_two_frames_and_name_their_function():
+    for function, turned in ((tfr.flipud, np.flipud), (tfr.fliplr, np.fliplr)):
+        for shape in ((3, 4), (1, 1), (0, 2), (2, 3, 4)):
+            array = np.arange(np.prod(shape)).reshape(shape)
+            assert function(tfr.asarray(array)).tolist() == turned(array).tolist()
+            assert function(array).tolist() == turned(array).tolist()
+        matrix = tfr.ones((3, 4)).compute()
+        assert frames(lambda function=function, matrix=matrix: function(matrix)) <= 3
+        with pytest.raises(tfr.errors.AxisError, match=function.__name__):
+            function(tfr.asarray(1.0))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorframe.errors import AxisError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.dispatch import call, handle_on
+from tensorframe.frontend.dispatch import call, handle_on, recorded
 from tensorframe.frontend.indexing.few import with_new_axes
 from tensorframe.frontend.operands import (
     expanded,
@@ -222,7 +222,10 @@ def squeeze(a: ArrayLike, axis: Axes | None = None) -> Tensor:
     """
     tensor = operand(a)
     if axis is None:
-        return reshaped(tensor, tuple(size for size in tensor.shape if size != 1))
+        shape = tensor.node.shape
+        if 1 not in shape:
+            return handle_on(tensor.node)
+        return reshaped(tensor, tuple([size for size in shape if size != 1]))
     gone = normalize_axes("squeeze", axis, tensor.ndim)
     for dropped in gone:
         if tensor.shape[dropped] != 1:
@@ -268,6 +271,38 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Tensor, ...]:
     return tuple(expanded(tensor, shape) for tensor in tensors)
 
 
+class _Turns(dict[Shape, tuple[Any, ...] | None]):
+    """What a slice has for attributes that turns an axis of tensors of some shape; None where nothing is to be turned.
+
+    To look these up takes half of the time that it takes to remember calls.
+    """
+
+    def __init__(self, name: str, axis: int) -> None:
+        super().__init__()
+        self._name, self._axis = name, axis
+
+    def __missing__(self, shape: Shape) -> tuple[Any, ...] | None:
+        if len(self) >= _SHAPES:
+            self.clear()
+        attrs = self[shape] = _turning(shape, normalize_axes(self._name, self._axis, len(shape)))
+        return attrs
+
+
+# Shapes that are remembered at most.
+_SHAPES = 1024
+_ROWS, _COLUMNS = _Turns("flipud", 0), _Turns("fliplr", 1)
+
+
+def _turning(shape: Shape, axes: Iterable[int]) -> tuple[Any, ...] | None:
+    """Return the attributes of a slice that turns some axes; None if it would change nothing."""
+    starts, steps = [0] * len(shape), [1] * len(shape)
+    for axis in axes:
+        # axes without a second element are the same either way, and may have no last element to start from
+        if shape[axis] > 1:
+            starts[axis], steps[axis] = shape[axis] - 1, -1
+    return (tuple(starts), shape, tuple(steps)) if -1 in steps else None
+
+
 @remembered
 def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
     """Return `m` with its elements in reverse order along `axis` (all axes if None).
@@ -279,15 +314,10 @@ def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
     """
     tensor = operand(m)
     shape = tensor.node.shape
-    starts, steps = [0] * len(shape), [1] * len(shape)
-    for turned in normalize_axes("flip", axis, len(shape)):
-        # axes without a second element are the same either way, and may have no last element to start from
-        if shape[turned] > 1:
-            starts[turned], steps[turned] = shape[turned] - 1, -1
-    return sliced(tensor, starts, shape, steps)
+    attrs = _turning(shape, normalize_axes("flip", axis, len(shape)))
+    return tensor if attrs is None else rearranged(SLICE, tensor, shape, *attrs)
 
 
-@remembered
 def flipud(m: ArrayLike) -> Tensor:
     """Return `m` with its rows (axis 0) in reverse order.
 
@@ -296,10 +326,14 @@ def flipud(m: ArrayLike) -> Tensor:
     >>> tfr.flipud(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[3, 4], [1, 2]]
     """
-    return flip(m, axis=0)
+    node = (m if type(m) is Tensor else operand(m)).node
+    shape = node.shape
+    attrs = _ROWS[shape]
+    if attrs is None:
+        return handle_on(node)
+    return recorded(SLICE, (node,), attrs, shape, node.dtype, node.device)
 
 
-@remembered
 def fliplr(m: ArrayLike) -> Tensor:
     """Return `m` with its columns (axis 1) in reverse order.
 
@@ -308,7 +342,12 @@ def fliplr(m: ArrayLike) -> Tensor:
     >>> tfr.fliplr(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[2, 1], [4, 3]]
     """
-    return flip(m, axis=1)
+    node = (m if type(m) is Tensor else operand(m)).node
+    shape = node.shape
+    attrs = _COLUMNS[shape]
+    if attrs is None:
+        return handle_on(node)
+    return recorded(SLICE, (node,), attrs, shape, node.dtype, node.device)
 
 
 @remembered
