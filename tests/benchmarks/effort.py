@@ -27,7 +27,7 @@ class Effort:
     @classmethod
     def full(cls) -> Effort:
         """Numbers to publish."""
-        return cls(rounds=7, seconds=5.0, warm_calls=10, warm_seconds=2.0, first_calls=1)
+        return cls(rounds=7, seconds=5.0, warm_calls=5, warm_seconds=1.0, first_calls=1)
 
     def at_most(self, rounds: int | None) -> Effort:
         """Return the effort with that many turns for everybody, or as it is for None."""

@@ -115,7 +115,7 @@ def test_the_header_tells_what_the_figures_rest_on():
     alone = Peer("slow", "numpy", "numpy", alone="sums")
     lines = Header.now([*HERE, alone], [*HERE, alone], Effort.full()).lines()
     assert any("one for slow in sums" in line and "threads" in line for line in lines)
-    assert any("for 2 s and 10 times" in line for line in lines)
+    assert any("for 1 s and 5 times" in line for line in lines)
     assert any(line.startswith("tensorframe") and "numpy 2" in line for line in lines)
 
 
