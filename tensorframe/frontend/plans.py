@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -12,7 +12,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.node import Node
-from tensorframe.runtime.evaluate import plan_of, request_for
+from tensorframe.runtime.evaluate import plan_for
 from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.place import transfer_policy
 from tensorframe.schedule.plan import Plan, Step
@@ -79,15 +79,20 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool | str = Fal
         from tensorframe.schedule.listing import show_stage  # as in evaluate
 
         return show_stage(roots, until)
-    # not at import: most programs explain nothing
-    from tensorframe.frontend.scope import names_in_scope
-    from tensorframe.schedule.naming import named
+    from tensorframe.frontend.scope import names_in_scope  # most programs explain nothing
 
     run, scope = as_run(roots), names_in_scope()
     with paused():
-        request = request_for(run)
-        plan = _with_stream(run, named(plan_of(request), request, scope))
+        plan = _with_stream(run, _named_plan(run, scope))
     return "\n\n".join([str(plan), *_sources(plan, source)]) if source else plan
+
+
+def _named_plan(roots: Sequence[Node], scope: Mapping[Node, str]) -> Plan:
+    """Return the plan of a graph, with names. The request ends here, before the collector would look through it."""
+    from tensorframe.schedule.naming import named  # as above
+
+    request, plan = plan_for(roots)
+    return named(plan, request, scope)
 
 
 def _with_stream(roots: Sequence[Node], plan: Plan) -> Plan:

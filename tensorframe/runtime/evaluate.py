@@ -230,11 +230,15 @@ def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> N
     node.settle(stored(node.device, node.shape, node.dtype, value))
 
 
-def request_for(roots: Sequence[Node], most: float = inf) -> Capture:
-    """Return what an evaluation of `roots` would run, and charge nothing for it."""
+def plan_for(roots: Sequence[Node], most: float = inf) -> tuple[Capture, Plan]:
+    """Return what an evaluation of `roots` would run, with its plan, and charge nothing for it."""
     request = capture(roots)
-    choice = chosen(request, PLANS.find(request.key), most)
-    return request.storing(choice.stored) if choice.stored else request
+    plan = PLANS.find(request.key)
+    choice = chosen(request, plan, most)
+    if choice.stored:
+        request = request.storing(choice.stored)
+        plan = None
+    return request, plan or plan_of(request)
 
 
 def _compute_at_the_end(pending: Sequence[Node]) -> None:

@@ -14,9 +14,9 @@ Operations are counted and nothing is timed, so a program runs the same plans ev
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import inf
+from sys import maxsize
 from typing import Final
 
 import numpy as np
@@ -24,12 +24,12 @@ import numpy as np
 from tensorframe import config
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
-from tensorframe.graph.references import referenced
+from tensorframe.graph.references import MAPPED, is_any_referenced, referenced
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite.windows import narrows
 from tensorframe.runtime.cache import Key
-from tensorframe.schedule.capture import Capture
+from tensorframe.schedule.capture import Capture, counted_inputs
 from tensorframe.schedule.cost import flops
 from tensorframe.schedule.plan import Plan
 
@@ -67,13 +67,15 @@ class Candidate(NamedTuple):
 class Outlook:
     """What can be said of every request of one structure: the candidates, and the inputs of each node, by place.
 
-    `upwards` are the places of nodes that are no leaves, inputs before consumers. The last three say of candidates what
-    every evaluation asks first: how often each is an input, what to charge it, and which are stored the first time.
+    `upwards` are the places of nodes that are no leaves, inputs before consumers. The rest is what every evaluation
+    asks first: by place, the most references to a candidate that nobody holds; how often each candidate is an input,
+    what to charge it, and which are stored the first time.
     """
 
     candidates: dict[int, Candidate]
     inputs: dict[int, tuple[int, ...]]
     upwards: tuple[int, ...]
+    most: tuple[int, ...]
     uses: tuple[tuple[int, int], ...]
     charges: dict[int, float]
     at_once: frozenset[int]
@@ -108,9 +110,9 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
             return _NOTHING  # most graphs that are planned are not, and a survey takes a tenth of planning
         outlook = outlook_of(request, plan)
     order = request.order
-    held = referenced(order, outlook.uses)
-    if not held:
+    if not is_any_referenced(order, outlook.most):
         return _NOTHING
+    held = referenced(order, outlook.uses)
     if not outlook.at_once and not _spent_before(order, outlook.charges):
         return Choice((), [(order[index], outlook.charges[index]) for index in held])
     return _weigh(request, outlook, frozenset(held), most)
@@ -119,9 +121,13 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
 def _is_referenced(request: Capture) -> bool:
     """Whether somebody refers to one of a request's nodes that are no leaves, and not requested."""
     order, recipes = request.order, request.recipes
-    uses = Counter([id(source) for recipe in recipes for source in recipe or ()])
-    pending = {index for index, recipe in enumerate(recipes) if recipe}.difference(request.key[-1])
-    return bool(referenced(order, [(index, uses[id(order[index])]) for index in pending]))
+    wanted = frozenset(request.key[-1])
+    once = [(index, 1) for index, recipe in enumerate(recipes) if recipe and index not in wanted]
+    several = referenced(order, once)  # that most are an input once, takes no counting
+    if not several:
+        return False
+    uses = counted_inputs(recipes)
+    return bool(referenced(order, [(index, uses[id(order[index])]) for index in several]))
 
 
 def _spent_before(order: Sequence[Node], places: Iterable[int]) -> bool:
@@ -227,6 +233,12 @@ def _survey(request: Capture) -> Outlook:
         candidates,
         inputs,
         tuple(upwards),
+        tuple(
+            [
+                uses[index] + MAPPED if index in candidates else maxsize
+                for index in range(len(order))
+            ]
+        ),
         tuple([(index, uses[index]) for index in candidates]),
         {index: candidate.part + candidate.planned for index, candidate in candidates.items()},
         frozenset([index for index, candidate in candidates.items() if candidate.pays_at_once]),

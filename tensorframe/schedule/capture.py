@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from tensorframe.graph.node import Node, attrs_key, by_serial
 from tensorframe.graph.op import Kind
-from tensorframe.graph.references import IN_ONE_LIST, referenced, references
+from tensorframe.graph.references import referenced
 from tensorframe.ops.creation import ARANGE, CONSTANT, FILE, FULL
 from tensorframe.ops.movement import EXPAND
 from tensorframe.quick_dataclasses import dataclass
@@ -16,8 +17,8 @@ from tensorframe.rewrite.simplify import visible
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
-# besides the list of the order, the positions hold a node
-_OWN_REFERENCES = IN_ONE_LIST + 1
+# References to a node by the positions of a walk, besides that of the order.
+_OF_POSITIONS = 1
 
 _TRANSFER = Kind.TRANSFER
 
@@ -74,7 +75,7 @@ class Capture:
         ]
         if not places:
             return []
-        uses = Counter([id(source) for recipe in self.recipes for source in recipe or ()])
+        uses = counted_inputs(self.recipes)
         counts = [(index, uses[id(order[index])]) for index in places]
         return [order[index] for index in referenced(order, counts)]
 
@@ -108,7 +109,7 @@ def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
     position = {node: index for index, node in enumerate(order)}
     leaves, recipes, key, costly = _walk(order, position)
     if costly and keep_held and costly[-1] >= asked:  # in ascending order, the roots first
-        wanted += _held(order, position, recipes, costly, wanted)
+        wanted += _held(order, recipes, [index for index in costly if index >= asked])
     key.append(tuple([position[node] for node in wanted]))
     return Capture(order, wanted, leaves, recipes, tuple(key), asked)
 
@@ -126,6 +127,8 @@ def _walk(
     recipes: list[Inputs | None] = []
     key: list[Any] = []
     costly: list[int] = []
+    append, place_of = order.append, position.get
+    known = len(order)
     for node in order:  # grows while it is walked
         inputs = node.inputs  # before storage: see Node.settle
         if node.storage is not None:
@@ -133,31 +136,50 @@ def _walk(
             recipes.append(None)
             key.append((node.shape, node.dtype, node.device.number))
             continue
-        if not inputs:
-            if is_leaf(node):
-                leaves.append(node)
-                recipes.append(None)
-                key.append(_source_key(node))
-            else:
-                recipes.append(())
-                attrs = attrs_key(node.attrs)
-                key.append((node.op, attrs, node.shape, node.dtype, node.device.number))
-            continue
-        for source in inputs:
-            if source not in position:
-                position[source] = len(order)
-                order.append(source)
         op = node.op
+        if len(inputs) == 2:
+            left, right = inputs
+            first = place_of(left)
+            if first is None:
+                position[left] = first = known
+                known += 1
+                append(left)
+            second = place_of(right)
+            if second is None:
+                position[right] = second = known
+                known += 1
+                append(right)
+            key.append((op, node.attrs, first, second))
+        elif len(inputs) == 1:
+            (source,) = inputs
+            first = place_of(source)
+            if first is None:
+                position[source] = first = known
+                known += 1
+                append(source)
+            if op.kind is _TRANSFER:
+                key.append((op, node.attrs, first, node.device.number))
+            else:
+                key.append((op, attrs_key(node.attrs) if node.attrs else (), first))
+        elif inputs:
+            for source in inputs:
+                if source not in position:
+                    position[source] = known
+                    known += 1
+                    append(source)
+            attrs = attrs_key(node.attrs) if node.attrs else ()
+            key.append((op, attrs, *[position[source] for source in inputs]))
+        elif is_leaf(node):
+            leaves.append(node)
+            recipes.append(None)
+            key.append(_source_key(node))
+            continue
+        else:
+            attrs = attrs_key(node.attrs)
+            key.append((op, attrs, node.shape, node.dtype, node.device.number))
         if op.costly:
             costly.append(len(recipes))
         recipes.append(inputs)
-        if len(inputs) == 2:
-            key.append((op, node.attrs, position[inputs[0]], position[inputs[1]]))
-        elif op.kind is _TRANSFER:
-            key.append((op, node.attrs, position[inputs[0]], node.device.number))
-        else:
-            attrs = attrs_key(node.attrs) if node.attrs else ()
-            key.append((op, attrs, *[position[source] for source in inputs]))
     return leaves, recipes, key, costly
 
 
@@ -244,27 +266,19 @@ def _source_key(node: Node) -> tuple[Any, ...]:
     return (node.shape, node.dtype, node.device.number)
 
 
-def _held(
-    order: list[Node],
-    position: dict[Node, int],
-    recipes: list[Inputs | None],
-    candidates: list[int],
-    roots: list[Node],
-) -> list[Node]:
+def _held(order: list[Node], recipes: list[Inputs | None], candidates: Sequence[int]) -> list[Node]:
     """Return the candidates, places of costly nodes, that are referred to from outside this request.
 
     A node is referred to by each consumer's inputs, and by the walk itself; whatever goes beyond is a Tensor or a
     graph that is not computed now. Too many references only keep a result that could have been dropped.
     """
-    uses = _uses(position, recipes)
-    wanted = {position[root] for root in roots}
-    return [
-        order[index]
-        for index in candidates
-        if index not in wanted
-        and references(order, index) > uses[index] + _OWN_REFERENCES
-        and not _vanishes(order[index])
-    ]
+    # how often each is an input takes a look at the whole graph: that most are one once is known without
+    candidates = referenced(order, [(index, 1 + _OF_POSITIONS) for index in candidates])
+    if not candidates:
+        return []
+    uses = counted_inputs(recipes)
+    counts = [(index, uses[id(order[index])] + _OF_POSITIONS) for index in candidates]
+    return [order[index] for index in referenced(order, counts) if not _vanishes(order[index])]
 
 
 def _vanishes(node: Node) -> bool:
@@ -276,10 +290,6 @@ def _vanishes(node: Node) -> bool:
     return runs_reference(node.op.raw, node.device)
 
 
-def _uses(position: dict[Node, int], recipes: Sequence[Inputs | None]) -> list[int]:
-    """Return how often each node of the order is an input."""
-    uses = [0] * len(position)
-    for recipe in recipes:
-        for source in recipe or ():
-            uses[position[source]] += 1
-    return uses
+def counted_inputs(recipes: Iterable[Inputs | None]) -> Counter[int]:
+    """Return how often each node is an input, by `id`: whoever referred to the nodes would hold them."""
+    return Counter(map(id, chain.from_iterable(filter(None, recipes))))

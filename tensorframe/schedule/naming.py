@@ -14,19 +14,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.record import is_constant
 from tensorframe.graph.tracing import Argument, TracedNumber
 from tensorframe.ops.creation import ARGUMENT
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.capture import Capture
+from tensorframe.schedule.consumers import Consumers, Recipes, consumers_of
 from tensorframe.schedule.plan import Plan, Step
 from tensorframe.site import BackwardSite, Site, short_place
 from tensorframe.variables import is_operator, variables_of
 
 _LONGEST_NUMBER = 14  # characters
 
-Recipes = Sequence[Sequence[Node] | None]  # the inputs of each of some nodes
 Key = TypeVar("Key")
 
 
@@ -44,6 +44,8 @@ def named(plan: Plan, request: Capture, scope: Mapping[Node, str] = MappingProxy
 
     `scope` says what variables refer to nodes, whose recording calls do not tell.
     """
+    if plan.consumers is None:
+        plan.consumers = consumers_of(request.order, request.recipes)
     names = _names_by(_slot_labels(plan, request, scope))
     return replace(plan, names=names, descriptions=_descriptions(plan, request, names))
 
@@ -86,7 +88,12 @@ def _op_of(step: Step, index: int) -> str:
 
 def _numbered(values: Iterable[tuple[Key, str, Site | None]]) -> dict[Key, str]:
     """Return the texts of values by their ops and lines; those of one op in one line are numbered: `add.2@cell3:7`."""
-    known = {key: (op, short_place(site)) for key, op, site in values}
+    places: dict[Site | None, str] = {}
+    known = {}
+    for key, op, site in values:
+        if site not in places:
+            places[site] = short_place(site)
+        known[key] = (op, places[site])
     times = Counter(known.values())
     seen: Counter[tuple[str, str]] = Counter()
     texts = {}
@@ -115,41 +122,41 @@ def _names_by(labels: Mapping[Key, Label]) -> dict[Key, str]:
 
 def _slot_labels(plan: Plan, request: Capture, scope: Mapping[Node, str]) -> dict[int, Label]:
     """Return the labels of a plan's slots, as far as the request has names for them; numbers are known at once."""
-    sites = {id(request.site(origin)) for step in plan.steps for origin in step.origins}
-    shown = {*request.leaves, *request.wanted, *scope}
-    shown |= {node for node in request.order if id(node.site) in sites}
-    labelled = _labelled(request.order, request.recipes, shown)
-    texts: dict[Node, str] = {}
-    for node in request.order if scope else ():
-        if node in scope and not (node in labelled and _is_named(_label(node))):
-            texts[node] = scope[node]
-            labelled[node] = None
-
-    def label(node: Node) -> Label:
-        return Label(node.serial, text=texts[node]) if node in texts else _label(node)
-
+    order = request.order
+    recorded = _Recorded(order, plan.consumers)
     slots = {slot: Label(text=number_text(number)) for slot, number in plan.literals.items()}
-    for slot, leaf in enumerate(request.leaves):
-        if is_constant(leaf):
-            slots[slot] = Label(text=number_text(leaf.attrs[0]))
-    for slot, node in (*enumerate(request.leaves), *zip(plan.outputs, request.wanted, strict=True)):
-        if node in labelled:
-            slots[slot] = label(node)
-    by_site = {id(node.site): node for node in labelled if node.site is not None}
+
+    def label(place: int) -> Label | None:
+        node = order[place]
+        own = _label(node) if recorded.is_result(place) else None
+        if node in scope and not (own and _is_named(own)):
+            return Label(node.serial, text=scope[node])
+        return own
+
+    wanted = zip(plan.outputs, request.key[-1], strict=True)
+    for slot, place in (*enumerate(plan.consumers.leaves), *wanted):
+        known = label(place)
+        if known is None and is_constant(order[place]):
+            known = Label(text=number_text(order[place].attrs[0]))
+        if known is not None:
+            slots[slot] = known
     for step in plan.steps:
-        made_by = [id(request.site(origin)) for origin in step.origins]
-        for slot, site in zip(step.outputs, made_by, strict=True):
-            made = by_site.get(site)
-            if slot in slots or made is None or made_by.count(site) > 1:
+        sites = [id(request.site(origin)) for origin in step.origins]
+        for slot, origin, site in zip(step.outputs, step.origins, sites, strict=True):
+            if slot in slots or origin < 0 or order[origin].site is None or sites.count(site) > 1:
                 continue  # which of several results the recorded op is, is not known
-            if (made.shape, made.dtype) == plan.slots[slot][:2]:
-                slots[slot] = label(made)
+            place = recorded.outermost(origin)
+            made = order[place]
+            known = label(place) if (made.shape, made.dtype) == plan.slots[slot][:2] else None
+            if known is not None:
+                slots[slot] = known
     return slots
 
 
 def _labels(nodes: Sequence[Node], recipes: Recipes) -> dict[Node, Label]:
     """Return the labels of arguments, and of what recording calls give."""
-    return {node: _label(node) for node in _labelled(nodes, recipes, set(nodes))}
+    recorded = _Recorded(nodes, consumers_of(nodes, recipes))
+    return {node: _label(node) for place, node in enumerate(nodes) if recorded.is_result(place)}
 
 
 def _label(node: Node) -> Label:
@@ -158,33 +165,56 @@ def _label(node: Node) -> Label:
     return Label(node.serial, node.site)
 
 
-def _labelled(nodes: Sequence[Node], recipes: Recipes, shown: set[Node]) -> dict[Node, None]:
-    """Return those of the nodes to be shown that have labels, as keys: arguments, and what recording calls give.
+class _Recorded:
+    """What recording calls made of some nodes, which are known by their places.
 
-    One call records several nodes where a function is made of others: the result is the one that none of the others
+    One call records several nodes where a function is made of others: its result is the one that none of the others
     takes in.
     """
-    of_one_line = [
-        (node, source)
-        for node, recipe in zip(nodes, recipes, strict=True)
-        for source in recipe or ()
-        if source in shown and source.site == node.site
-        if not is_constant(source) and not _repeats(node, source)
-    ]
-    calls = _calls(nodes) if of_one_line else {}
-    inner = {source for node, source in of_one_line if calls[source] == calls[node]}
-    return dict.fromkeys(
-        [
-            node
-            for node in nodes
-            if node in shown
-            and (
-                _is_argument(node)
-                # equal numbers are one node, whoever recorded it first
-                or (node.site is not None and node not in inner and not is_constant(node))
-            )
-        ]
-    )
+
+    def __init__(self, nodes: Sequence[Node], consumers: Consumers) -> None:
+        self._nodes = nodes
+        self._consumers = consumers.of
+        self._calls: dict[Node, int] | None = None
+
+    def is_result(self, place: int) -> bool:
+        """Whether a node is an argument, or what a recording call gives."""
+        node = self._nodes[place]
+        if _is_argument(node):
+            return True
+        # equal numbers are one node, whoever recorded it first
+        if node.site is None or is_constant(node):
+            return False
+        consumers = [self._nodes[index] for index in self._consumers[place]]
+        # inputs of a whole program have thousands of consumers: of most, the first one recorded tells
+        first = min(consumers, key=by_serial, default=None)
+        if first is not None and _returned_before(first.site, node.site):
+            return True
+        return not any(
+            self._is_inside(node, consumer) for consumer in consumers if consumer.site == node.site
+        )
+
+    def outermost(self, place: int) -> int:
+        """Return the place of the last node that has the site object of this one, going from operand to consumer."""
+        site = self._nodes[place].site
+        while outer := [
+            index for index in self._consumers[place] if self._nodes[index].site is site
+        ]:
+            place = outer[-1]
+        return place
+
+    def _is_inside(self, source: Node, node: Node) -> bool:
+        """Whether the call that recorded a node, by the same line, recorded its operand as well."""
+        if _repeats(node, source):
+            return False
+        if self._calls is None:
+            self._calls = _calls(self._nodes)
+        return self._calls[source] == self._calls[node]
+
+
+def _returned_before(site: Site | None, call: Site) -> bool:
+    """Whether a call has returned where a site recorded: that is another instruction of the code that called."""
+    return site is not None and site[0] is call[0] and site != call
 
 
 def _is_argument(node: Node) -> bool:
@@ -198,7 +228,7 @@ def _calls(nodes: Sequence[Node]) -> dict[Node, int]:
     """
     latest: dict[int, tuple[Site, int]] = {}  # of code objects, whose hash reads all of them
     calls = {}
-    for node in sorted(nodes, key=lambda node: node.serial):
+    for node in sorted(nodes, key=by_serial):
         if node.site is None:
             calls[node] = 0
             continue

@@ -120,6 +120,7 @@ class Plan(PlanMethods):
     runner: Any = None  # the compiled steps, once it has run
     outlook: Any = None  # what may be worth storing besides: see runtime/reuse.py
     peak: dict[Device, int] = field(default_factory=dict)
+    consumers: Any = None  # of each node, once its values were named: see schedule/consumers.py
     names: dict[int, str] = field(default_factory=dict)  # slots that the program has names for
     descriptions: dict[int, str] = field(default_factory=dict)  # the others, by op and line
     stream: str = ""  # its stream, if it does not fit into memory: see runtime/streams.py

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import CodeType, SimpleNamespace
+from types import CodeType, FrameType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -261,3 +261,31 @@ def test_recording_does_not_look_for_names(monkeypatch):
     monkeypatch.setattr("tensorframe.schedule.naming.variables_of", refuse)
     z = tfr.exp(big(200, 100)) + 1
     assert z.compute().shape == (200, 100)
+
+
+def test_a_plan_that_is_found_again_is_named_by_what_it_shows():
+    def graph() -> tfr.Tensor:
+        x = big(16)
+        for _ in range(1000):
+            x = tfr.sin(x * 0.5 + 1.0) - 0.25
+        return x
+
+    lines: list[int] = []
+
+    def trace(frame: FrameType, event: str, _: object) -> object:
+        if not frame.f_code.co_filename.endswith("naming.py"):
+            return None
+        if event == "line":
+            lines.append(frame.f_lineno)
+        return trace
+
+    with tfr.config.override(small_size=0, small_nodes=0):
+        first = explained(graph())
+        again, outer = graph(), sys.gettrace()
+        sys.settrace(trace)
+        try:
+            plan = explained(again)
+        finally:
+            sys.settrace(outer)
+    assert plan.names == first.names
+    assert len(lines) < 100 * len(plan.steps)  # of 126 nodes each, which took 16 lines a node

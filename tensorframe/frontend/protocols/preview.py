@@ -19,7 +19,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import SLICE
 from tensorframe.rewrite.views import Window
-from tensorframe.runtime.evaluate import evaluate, plan_of, request_for
+from tensorframe.runtime.evaluate import evaluate, plan_for
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
 __all__: list[str] = []
@@ -67,7 +67,7 @@ def seconds_for(tensor: Tensor, windows: Sequence[Window], most: float = GLANCE)
     if tensor.node.storage is not None:
         return 0.0
     parts = parts_of(tensor, windows)
-    plan = plan_of(request_for([part.node for part in parts], most))
+    _, plan = plan_for([part.node for part in parts], most)
     return _seconds(plan)
 
 
