@@ -8,7 +8,8 @@ from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import NONE, DTypeRule, Kind, Op, ShapeRule, register, same
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.derivatives import ForPart, inverse_permutation
+from tensorframe.ops.derivatives import ForPart
+from tensorframe.ops.rules.contraction import of_permuted
 from tensorframe.ops.rules.movement import of_concat, of_pad, of_slice, of_windows
 
 
@@ -67,7 +68,7 @@ STOP_GRADIENT = view("stop_gradient", lambda shapes: shapes[0], "The same elemen
 # nodes are one, so without it what is to be computed again would be what there was.
 DEPENDS = view("depends", lambda shapes, *_: shapes[0], "The same elements, once other tensors have been computed.", arity=None, alias=True, barrier=True, vjp=lambda ct, _out, _x, *others: (ct, *[None] * len(others)))
 RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.", "shape", alias=True, vjp=lambda ct, _out, x, _shape: (ct.reshaped(x.shape),))
-PERMUTE = view("permute", _permuted, "Axes in another order.", "axes", alias=True, vjp=lambda ct, _out, _x, axes: (ct.permuted(inverse_permutation(axes)),))
+PERMUTE = view("permute", _permuted, "Axes in another order.", "axes", alias=True, vjp=of_permuted)
 EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape", alias=True, vjp=lambda ct, _out, _x, _shape: (ct,))
 SLICE = view("slice", _sliced, "Every step-th element from a start on, for each axis.", "starts", "sizes", "steps", alias=True, vjp=of_slice)
 # Element i of window w is element w * step + i * dilation of the axis: windows may overlap, or leave elements out.

@@ -256,17 +256,37 @@ TURNED = [
 
 
 @pytest.mark.parametrize("device", ["cpu", "numpy", "llvm"])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
 @pytest.mark.parametrize(("left", "right", "axes"), TURNED, ids=str)
-def test_a_product_is_made_as_its_epilogue_reads_it(left, right, axes, device):
-    """The gradient of a weight is a transposed product: it is made of transposed factors."""
+def test_a_permuted_product_has_the_bits_of_the_product(left, right, axes, dtype, device):
+    """Whatever follows, and however it is evaluated: a product of transposed factors would round otherwise."""
     generator = np.random.default_rng(0)
-    x, y = (generator.standard_normal(shape).astype(np.float32) for shape in (left, right))
-    expected = np.matmul(x.astype(np.float64), y).transpose(axes)
-    b = generator.standard_normal(expected.shape).astype(np.float32)
-    x, y, other = (tfr.asarray(values, device=device) for values in (x, y, b))
-    turned = tfr.permute_dims(x @ y, axes) * 0.5 + other
-    np.testing.assert_allclose(turned.numpy(), expected * 0.5 + b, rtol=1e-4, atol=1e-4)
-    rows = tfr.max(tfr.permute_dims(x @ y, axes) - other, axis=-1, keepdims=True)
-    np.testing.assert_allclose(
-        rows.numpy(), (expected - b).max(-1, keepdims=True), rtol=1e-4, atol=1e-4
-    )
+    x, y = (generator.standard_normal(shape).astype(dtype) for shape in (left, right))
+    x, y = (tfr.asarray(values * dtype_unit(dtype), device=device) for values in (x, y))
+    product = (x @ y).compute().numpy().transpose(axes)
+    b = generator.standard_normal(product.shape).astype(dtype)
+    other = tfr.asarray(b, device=device)
+
+    def permuted(x, y, other):
+        view = tfr.permute_dims(x @ y, axes)
+        return view, tfr.permute_dims(x @ y, axes) * 0.5 + other
+
+    for found in (permuted(x, y, other), tfr.jit(permuted)(x, y, other)):
+        for result, expected in zip(found, (product, product * np.float32(0.5) + b), strict=True):
+            np.testing.assert_array_equal(result.numpy(), expected)
+    rows = tfr.max(tfr.abs(tfr.permute_dims(x @ y, axes) - other), axis=-1, keepdims=True)
+    np.testing.assert_allclose(rows.numpy(), np.abs(product - b).max(-1, keepdims=True), rtol=1e-6)
+
+
+def dtype_unit(dtype: str) -> np.generic:
+    """Return a number that leaves no part of a complex number zero."""
+    return np.dtype(dtype).type(1 + 0.5j if np.dtype(dtype).kind == "c" else 1)
+
+
+@pytest.mark.parametrize("stack", [(), (3,)])
+def test_the_gradient_of_a_transposed_weight_is_one_product(stack):
+    """Its rows lie as those of the weight do, since it is recorded as the product of transposed factors."""
+    x, w = tfr.ones((*stack, 5, 7)), tfr.ones((*stack, 4, 7))
+    gradient = tfr.grad(lambda w: tfr.sum((x @ w.mT) ** 2) / 2)(w)
+    assert gradient.node.op.name == "matmul"
+    np.testing.assert_array_equal(gradient.numpy(), np.full(w.shape, 35.0))

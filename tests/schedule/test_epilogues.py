@@ -86,6 +86,9 @@ EPILOGUES: dict[str, Function] = {
     "transposed factors": lambda x, w, b, r: (w.mT @ x.mT).mT + b,
 }
 
+# what looks at a transposed product has a kernel of its own where products are handed on by rows
+TURNED = {"transposed", "transposed bias", "transposed factors"}
+
 
 @pytest.mark.sweep(3)
 @pytest.mark.usefixtures("several_blocks")
@@ -96,12 +99,14 @@ def test_what_is_done_to_a_product_is_part_of_its_step(name: str, device: str) -
     if str(found.device) != device:
         pytest.skip(f"{device} holds no {found.dtype}")
     if name != "transposed residual":
-        assert len(steps(plan_of(found))) == 1
+        able = capabilities(found.device)
+        apart = name in TURNED and (able.host_memory or able.chunked)
+        assert len(steps(plan_of(found))) == 1 + apart
     assert plan_of(found).library_calls == 1
     with tfr.config.override(fuse=False):
-        apart = EPILOGUES[name](*operands(device))
-        assert len(steps(plan_of(apart))) > 1
-        np.testing.assert_array_equal(found.numpy(), apart.numpy())
+        unfused = EPILOGUES[name](*operands(device))
+        assert len(steps(plan_of(unfused))) > 1
+        np.testing.assert_array_equal(found.numpy(), unfused.numpy())
 
 
 @pytest.mark.usefixtures("several_blocks")

@@ -19,7 +19,7 @@ from tensorframe.backends.numpy.convolution import (
     in_blocks,
     undilated,
 )
-from tensorframe.backends.numpy.epilogue_region import permutation_of, with_positions
+from tensorframe.backends.numpy.epilogue_region import with_positions
 from tensorframe.backends.numpy.functions import implementation, no_kernels
 from tensorframe.backends.numpy.products.blas import ONE_THREAD_ANYWAY, takes
 from tensorframe.backends.numpy.products.blas_calls import Matmul
@@ -47,8 +47,6 @@ from tensorframe.graph.region import Region
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 
-# Columns of a product up to which enough rows for a block are not too many elements.
-_SHORT_ROWS = 1 << 12
 # Multiplications of a product that is one call of BLAS, whatever is known of it.
 _LITTLE = 1 << 12
 # Calls after which kernels of exact ops are compiled for products that need no interpreter: LLVM is loaded for these.
@@ -115,9 +113,7 @@ class ProductProgram:
         self._contraction = region.ops[0]
         matrices = all(len(region.shape_of(source)) > 1 for source in self._contraction.inputs)
         is_matmul = self._contraction.op is MATMUL and matrices
-        # a transposed product is that of its transposed operands, and its rows lie in one piece
-        self._turns = is_matmul and _transposes(permutation_of(region))
-        self._epilogue = Epilogue(region, compile_, permuted=self._turns)
+        self._epilogue = Epilogue(region, compile_)
         # BLAS is done before its product could be cut into blocks
         self._is_little = is_matmul and self._epilogue.permutation is None and _is_little(region)
         self._multiplications = _multiplications(region) if is_matmul else 0
@@ -184,7 +180,7 @@ class ProductProgram:
         dtypes = epilogue.dtypes(dtype)
         left, right = self._contraction.inputs
         return Call(
-            (right, left) if self._turns else (left, right),
+            (left, right),
             () if epilogue.region is None else epilogue.others,
             programs,
             [partial(epilogue.new, dtype) for dtype in dtypes],
@@ -250,10 +246,9 @@ class ProductProgram:
         if isinstance(product, Native):
             product.begin()
         if epilogue.region is None:
-            return [stand_ins.new(epilogue.shape, product.dtype, epilogue.layout)]
+            return [stand_ins.new(epilogue.shape, product.dtype)]
         index = product.blocks[0] if _in_blocks(product) else None
-        whole = epilogue.shape if self._turns else contraction.shape
-        shape = whole if index is None else extents(index)
+        shape = contraction.shape if index is None else extents(index)
         given = epilogue.operands(stand_ins.new(shape, product.dtype), index, operands)
         program = epilogue.program(given[0].shape)
         if isinstance(product, Native) and (stand_ins.often or self._is_worth_kernels(1)):
@@ -262,7 +257,7 @@ class ProductProgram:
         if index is None:
             return outputs
         dtypes = epilogue.dtypes(product.dtype)
-        return [stand_ins.new(epilogue.shape, dtype, epilogue.layout) for dtype in dtypes]
+        return [stand_ins.new(epilogue.shape, dtype) for dtype in dtypes]
 
     def _product(self, inputs: Sequence[Array]) -> Products | SmallProduct | Undilated | None:
         """Return the product if BLAS multiplies it as it is, or the convolution if it has blocks."""
@@ -273,16 +268,14 @@ class ProductProgram:
             return in_blocks(x, y, self._contraction.attrs, self._make_convolution)
         if self._contraction.op is not MATMUL or min(x.ndim, y.ndim) < 2:
             return None
-        # parts of rows are no pieces of the results' memory, and would be copied there
-        whole = self._whole_rows or (self._turns and y.shape[-1] <= _SHORT_ROWS)
+        whole = self._whole_rows
         if self._is_small:
             return SmallProduct(x, y, self._contraction.dtype, self._find, whole_rows=whole)
         return self._multiply(x, y, whole_rows=whole) if {x.dtype, y.dtype} <= IN_BLAS else None
 
     def _factors(self, inputs: Sequence[Array]) -> list[Array]:
         """Return what is multiplied."""
-        x, y = [inputs[source] for source in self._contraction.inputs]
-        return [y.swapaxes(-1, -2), x.swapaxes(-1, -2)] if self._turns else [x, y]
+        return [inputs[source] for source in self._contraction.inputs]
 
     def _one_after_the_other(
         self, inputs: Sequence[Array], buffers: Sequence[Array | None]
@@ -298,12 +291,6 @@ class ProductProgram:
         else:
             value = implementation[contraction.op](x, y, *contraction.attrs)
         return self._epilogue.of_whole(value, inputs, buffers)
-
-
-def _transposes(axes: tuple[int, ...] | None) -> bool:
-    """Whether a permutation exchanges the last two axes, of at least two, and no others."""
-    last = -1 if axes is None else len(axes) - 1
-    return last > 0 and axes == (*range(last - 1), last, last - 1)
 
 
 def _is_little(region: Region) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from tensorframe.ops.derivatives import conjugate
+from tensorframe.ops.derivatives import conjugate, inverse_permutation
 from tensorframe.ops.term import Term, arange, call, equal, matmul, where
 
 
@@ -35,6 +35,26 @@ def _of_right(ct: Term, x: Term, y: Term) -> Term:
     if len(y.shape) == 2 and len(x.shape) > 2:  # one product, instead of a stack and its sum
         return matmul(_transposed(_rows(x)), _rows(ct))
     return matmul(_transposed(x), ct)
+
+
+def of_permuted(ct: Term, _out: Term, _x: Term, axes: tuple[int, ...]) -> tuple[Term]:
+    """Rule of another order of axes: the cotangent's axes in the order before.
+
+    The gradient of a transposed weight is a product, whose transpose is the product of the transposed factors: so its
+    rows lie in memory as the weight's do, which is what updates it.
+    """
+    node = ct.node
+    if node.op.name == "matmul" and node.inputs and _transposes(axes):
+        x, y = [Term(factor, ct.apply) for factor in node.inputs]
+        if min(len(x.shape), len(y.shape)) > 1:
+            return (call("matmul", _transposed(y), _transposed(x), attrs=node.attrs),)
+    return (ct.permuted(inverse_permutation(axes)),)
+
+
+def _transposes(axes: tuple[int, ...]) -> bool:
+    """Whether an order of axes exchanges the last two, and no others."""
+    last = len(axes) - 1
+    return last > 0 and axes == (*range(last - 1), last, last - 1)
 
 
 def _rows(x: Term) -> Term:

@@ -98,16 +98,28 @@ class _Merging:
     def permute(self, product: Group) -> None:
         """Let a product be written in the order of axes in which alone it is used.
 
-        By itself that pays if rows stay in one piece: other permutations are views, and no loss. They too are part of
-        the step where elementwise ops follow.
+        By itself that pays if rows stay in one piece: other permutations are views, and no loss. On devices they too
+        are part of the step where elementwise ops follow.
         """
         user = self._only_user(product.sink)
         if isinstance(user, str) or user.sink.op is not PERMUTE or len(user.nodes) > 1:
             return
         follower = self._only_user(user.sink)
-        fits = not isinstance(follower, str) and self._unfit(user.sink, follower) is None
+        fits = (
+            not self._hands_on_rows(product.sink)
+            and not isinstance(follower, str)
+            and self._unfit(user.sink, follower) is None
+        )
         if fits or _keeps_rows(user.sink):
             self._merge(product, user)
+
+    def _hands_on_rows(self, product: Node) -> bool:
+        """Whether a product is made block by block, and rows of blocks are what an epilogue takes.
+
+        To have rows of the transposed product it would be one of transposed factors, which rounds otherwise.
+        """
+        able = self._capabilities_of(product.device)
+        return able.host_memory or able.chunked
 
     def transform(self, product: Group) -> None:
         """Let the elementwise ops that consume a product run in its step; where they do not, keep the reason."""
@@ -172,7 +184,10 @@ class _Merging:
                 return "its consumer's step has a product already"
             if node.op.kind not in kinds or not _along_rows(node):
                 return f"{node.op.name} needs more than a block of it"
-        if any(node.op.kind is Kind.REDUCE for node in others) and not _keeps_rows(value, seen):
+        along_rows = any(node.op.kind is Kind.REDUCE for node in others) or self._hands_on_rows(
+            value
+        )
+        if along_rows and not _keeps_rows(value, seen):
             return "its rows are not those of the product"
         if not counted.issuperset(group.copies.values()) or seen.shape != group.sink.shape:
             return "it is read at other places than its consumer's"

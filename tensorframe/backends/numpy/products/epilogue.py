@@ -50,16 +50,16 @@ class Blocks(Protocol):
 class Epilogue:
     """What becomes of the first op's result in a region: an order of its axes, and ops on its rows, if there are any.
 
+    Rows stay in one piece: fusion lets no other order of axes be part of a product's step.
+
     `given` are the inputs of the region; `others` are those among them that these ops read besides the result.
     """
 
-    def __init__(self, region: Region, compile_: Compile, *, permuted: bool = False) -> None:
-        """Products that are `permuted` come with the order of axes that the region gives them."""
-        permutation = permutation_of(region)
+    def __init__(self, region: Region, compile_: Compile) -> None:
+        self.permutation = permutation = permutation_of(region)
         self.region = epilogue_of(region)
         self.others = others_of(region)
         self.shape = region.ops[0 if permutation is None else 1].shape
-        self.permutation = None if permuted else permutation
         self._overwrites = self.region is not None and overwrites_product(self.region)
         self._compile = compile_
         self._programs: dict[Shape, Program] = {}
@@ -145,15 +145,7 @@ class Epilogue:
 
     def new(self, dtype: Any) -> Array:
         """Return memory for an output."""
-        return host_pool.empty(self.shape, dtype, self.layout)
-
-    @property
-    def layout(self) -> list[int] | None:
-        """The order of an output's axes in memory: rows lie in one piece, as in the product."""
-        axes = self.permutation
-        if axes is None or axes[-1] == len(axes) - 1:
-            return None
-        return [axes.index(axis) for axis in range(len(axes))]
+        return host_pool.empty(self.shape, dtype)
 
     def as_product(self, out: Array) -> Array:
         """Return an output with its axes as the product has them."""
