@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.exceptions import AxisError as NumPyAxisError
 
-from tensorframe.site import Site, describe, line_of, raising_site
+from tensorframe.site import Site, called_function, describe, line_of, raising_site
 
 __all__ = [
     "ArgumentError",
@@ -70,10 +70,14 @@ class TensorFrameError(Exception):
     """
 
     step: str | None = None
+    # whether messages begin with the name of a function, which is to be the one that was called
+    _names_function = False
 
     def __init__(
         self, message: str, *, suggestions: Sequence[str] = (), location: str | None = None
     ) -> None:
+        if self._names_function:
+            message = _of_called_function(message)
         self.message = message
         self.suggestions = tuple(suggestions)
         self.location = location or describe(raising_site())
@@ -96,12 +100,23 @@ class TensorFrameError(Exception):
         return (type(self), (self.message,), self.__dict__.copy())
 
 
+def _of_called_function(message: str) -> str:
+    """Return a message with the name of the function that was called in place of one that this one is made of."""
+    named = re.match(r"[a-z_]\w*(?=: )", message)
+    called = called_function() if named else None
+    return message if named is None or called is None else called + message[named.end() :]
+
+
 class ArgumentError(TensorFrameError, ValueError):
     """An argument has a value that the function does not take: an unknown mode, `copy=False` where it must copy."""
+
+    _names_function = True
 
 
 class ShapeError(TensorFrameError, ValueError):
     """Shapes do not fit the op: they do not broadcast, contract, reshape or concatenate."""
+
+    _names_function = True
 
 
 class AxisError(ShapeError, NumPyAxisError):
@@ -136,6 +151,8 @@ class ScalarError(ShapeError, TypeError):
 
 class DTypeError(TensorFrameError, TypeError):
     """The op is not defined for these dtypes, or a value does not fit one."""
+
+    _names_function = True
 
 
 class IndexingError(TensorFrameError, IndexError):

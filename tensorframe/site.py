@@ -21,6 +21,9 @@ class BackwardSite(tuple[CodeType, int]):
     __slots__ = ()
 
 
+# whose functions users call, and what runs below those that compute
+_RECORDING = "tensorframe.frontend."
+_COMPUTING = ("tensorframe.runtime.", "tensorframe.schedule.", "tensorframe.backends.")
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # looked up once: this is asked for every node
 _frame = sys._getframe
@@ -59,6 +62,24 @@ def raising_site() -> Site | None:
             return None
         frame = frame.f_back
     return (frame.f_code, frame.f_lasti)
+
+
+def called_function() -> str | None:
+    """Return the name of the public function that the user's line called, if all that runs for it records.
+
+    Functions are made of others, and users know the one that they have called. What computes has other lines to name.
+    """
+    name, frame = None, sys._getframe(1)
+    while is_internal(frame.f_code) or frame.f_code.co_filename.startswith(_BETWEEN):
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith(_COMPUTING) or frame.f_back is None:
+            return None
+        if module.startswith(_RECORDING) and frame.f_code.co_name in frame.f_globals.get(
+            "__all__", ()
+        ):
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

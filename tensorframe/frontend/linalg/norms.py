@@ -28,6 +28,8 @@ from tensorframe.ops.formulas import VECTOR_NORM
 from tensorframe.ops.linalg import SVDVALS
 from tensorframe.ops.reduction import MAX, MIN, SUM
 
+__all__ = ["matrix_norm", "norm", "vector_norm"]
+
 Axes = tuple[int, ...]
 
 

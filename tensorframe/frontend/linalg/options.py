@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorframe.dtypes import as_dtype
+from tensorframe.errors import ArgumentError
 from tensorframe.frontend.casting import CASTINGS, raise_unless_allowed
 from tensorframe.frontend.manipulation.views import expand_dims, moveaxis
 from tensorframe.frontend.operands import converted, weakly
@@ -44,6 +45,10 @@ def with_options(
     places = None
     if axes is not None:
         given = [integers(name, "axes", entry) for entry in items(name, "axes", axes)]
+        if not 2 <= len(given) <= 3:
+            raise ArgumentError(
+                f"{name}: axes names those of both operands, and of the result or not; got {axes}"
+            )
         left, right = (
             moveaxis(tensor, entry, range(-len(entry), 0))
             for tensor, entry in zip((left, right), given, strict=False)
