@@ -176,14 +176,15 @@ def _spent(request: Capture, outlook: Outlook, held: frozenset[int]) -> dict[int
 
 
 def outlook_of(request: Capture, plan: Plan | None) -> Outlook:
-    """Return the outlook of a request: kept by its plan, or here where it has none."""
+    """Return the outlook of a request: kept by its plan, with which it goes, or here where it has none."""
+    if plan is not None:
+        plan.outlook = known = _outlooks.pop(request.key, None) or _survey(request)
+        return known
     known = _outlooks.get(request.key)
     if known is None:
         if len(_outlooks) >= _KEPT:
             _outlooks.clear()
         known = _outlooks[request.key] = _survey(request)
-    if plan is not None:
-        plan.outlook = known
     return known
 
 

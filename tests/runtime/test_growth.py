@@ -94,6 +94,24 @@ def test_many_graphs_are_not_one_that_grows():
     assert not told(loop)
 
 
+def test_looking_walks_over_few_nodes_for_each_that_is_recorded(monkeypatch):
+    walked = []
+
+    def pending(node, pending=growth._pending):
+        walked.append(pending(node))
+        return walked[-1]
+
+    monkeypatch.setattr(growth, "_pending", pending)
+    monkeypatch.setattr(growth, "_LARGE", 1 << 17)
+    often(monkeypatch)
+    for _ in range(60):
+        x = tfr.zeros(4)
+        for _ in range(500):
+            x = -(x + 1)
+    assert 2 <= len(walked)
+    assert sum(map(len, walked[:-1])) <= 60_000 / 8
+
+
 def test_what_jit_records_is_computed_in_every_call(monkeypatch):
     @tfr.jit
     def steps(x):
