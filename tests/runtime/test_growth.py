@@ -108,7 +108,7 @@ def test_looking_walks_over_few_nodes_for_each_that_is_recorded(monkeypatch):
         x = tfr.zeros(4)
         for _ in range(500):
             x = -(x + 1)
-    assert 2 <= len(walked)
+    assert len(walked) >= 2
     assert sum(map(len, walked[:-1])) <= 60_000 / 8
 
 
