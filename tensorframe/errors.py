@@ -16,6 +16,7 @@ __all__ = [
     "AxisError",
     "BackendWarning",
     "CancelledError",
+    "ChainedAssignmentWarning",
     "DTypeError",
     "DeviceError",
     "FallbackWarning",
@@ -258,6 +259,10 @@ class BackendWarning(TensorFrameWarning):
 
 class SettingWarning(TensorFrameWarning):
     """A setting does nothing: a block that is never entered, an environment variable that names no option."""
+
+
+class ChainedAssignmentWarning(TensorFrameWarning):
+    """An assignment such as `x[0][1] = 5` changes nothing: slices are values, and no name refers to this one."""
 
 
 # what warnings were shown already, by file: Python's own register lies in the module that warns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 from operator import mod
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tensorframe.dtypes import BOOL, FORMAT, INTEGER, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import device_of, handle_on
 from tensorframe.frontend.indexing import masks
+from tensorframe.frontend.indexing.chained_assignment import TEMPORARY, warn_of_chained_assignment
 from tensorframe.frontend.indexing.few import (
     few_gathered,
     few_replaced,
@@ -303,23 +305,25 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
     node = tensor.node
     values = as_values(value, node)
     replaced = few_replaced(node, key, values)
-    if replaced is not None:
-        tensor._rebind(replaced)
-        return
+    tensor._rebind(_replaced(node, key, values) if replaced is None else replaced)
+    if getrefcount(tensor) == TEMPORARY:
+        warn_of_chained_assignment(node.shape)
+
+
+def _replaced(node: Node, key: Any, values: Node) -> Node:
+    """Return `node` with `values` in place of the elements that `key` selects."""
     if type(key) is Tensor and key.node.dtype in INTEGER and node.shape:
-        tensor._rebind(_with_rows(node, values, key))
-        return
+        return _with_rows(node, values, key)
     masked = _where(node, key, values)
     if masked is not None:
-        tensor._rebind(masked)
-        return
+        return masked
     selection = parse(node, key)
     if selection.axes:
         part = _view(node, selection)
         values = _scatter(part, values, selection)
     else:
         values = _fit(values, tuple(selection.shape))
-    tensor._rebind(_set_slice(node, values, selection))
+    return _set_slice(node, values, selection)
 
 
 def combined_at(op: Op, node: Node, key: Any, value: Any) -> Node:
