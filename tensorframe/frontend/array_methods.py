@@ -18,6 +18,7 @@ from tensorframe.frontend.linalg.contractions import matrix_transpose
 from tensorframe.frontend.manipulation import diagonals, joining, views
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.ordering import sorting
+from tensorframe.frontend.other_data import is_dtype_of_others
 from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import sum as total
@@ -192,15 +193,22 @@ def view(self: Tensor, /, dtype: DTypeLike | None = None) -> Tensor:
     """Return the bits of the elements read as another dtype. Computes them.
 
     Of another width, the last axis has more elements or fewer of as many bytes; DTypeError where these do not divide.
+    As records or raw bytes, which tensors do not hold, they are an array of NumPy's.
 
     >>> tfr.asarray([1.0]).view("int32").tolist()
     [1065353216]
     >>> tfr.asarray([258], dtype="int32").view("uint8").tolist()
     [2, 1, 0, 0]
     """
-    if dtype is None:
+    if dtype is None or dtype is Tensor:
         return Tensor(self.node)
-    target = dtypes.as_dtype(dtype)
+    try:
+        target = dtypes.as_dtype(dtype)
+    except DTypeError:
+        if not is_dtype_of_others(dtype):
+            raise
+        records: Any = self.numpy().view(dtype)
+        return records  # type: ignore[no-any-return]  # of no dtype that a Tensor has
     width, wanted = self.dtype.itemsize, target.itemsize
     if wanted != width and (not self.shape or self.shape[-1] * width % wanted):
         raise DTypeError(

@@ -297,6 +297,18 @@ def test_other_dtypes_are_converted_to_at_once(dtype):
         assert (converted == expected).all()
 
 
+def test_bits_are_seen_as_records_and_raw_bytes():
+    values = np.arange(6, dtype=np.int32).reshape(3, 2)
+    for dtype in ("V8", [("a", "i4"), ("b", "f4")]):
+        seen = tfr.asarray(values).view(np.dtype(dtype))
+        assert type(seen) is np.ndarray
+        assert seen.tobytes() == values.view(dtype).tobytes()
+        assert seen.shape == (3, 1)
+    assert tfr.asarray(values).view(tfr.ndarray).tolist() == values.tolist()
+    with pytest.raises(DTypeError):
+        tfr.asarray(values).view("nosuch")
+
+
 def test_what_is_no_dtype_and_what_loses_a_part_stay_refused():
     with pytest.raises(DTypeError, match="is not a dtype"):
         tfr.ones(2).astype("nosuch")
