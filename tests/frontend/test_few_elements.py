@@ -262,3 +262,24 @@ def test_new_axes_are_recorded_for_gradients(name):
     x = tfr.asarray(np.arange(3.0)).compute()
     slope = tfr.grad(lambda v: (getattr(tfr, name)(v) ** 2).sum())(x)
     assert slope.tolist() == [0, 2, 4]
+
+
+def test_many_elements_of_a_slice_that_was_selected_before_are_assigned_in_few_frames():
+    x, more = tfr.zeros(20_000).compute(), tfr.ones(5000).compute()
+    expected = np.zeros(20_000, np.float32)
+
+    def step() -> None:
+        x[10:5010] += more
+        expected[10:5010] += 1
+
+    step()
+    assert frames(step) <= 16
+    np.testing.assert_array_equal(x.numpy(), expected)
+    matrix = tfr.zeros((5000, 3), dtype="int64").compute()
+    assert matrix[100:] is not None  # which parses the slice
+    matrix[100:] = tfr.ones((4900, 3), dtype="int64")
+    assert tfr.sum(matrix).item() == 4900 * 3
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        matrix[100:] = tfr.ones((4899, 3), dtype="int64")
+    matrix[100:] = tfr.asarray([1, 2, 3])  # broadcast: the general way
+    assert tfr.sum(matrix).item() == 4900 * 6

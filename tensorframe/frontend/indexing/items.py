@@ -304,7 +304,9 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
     """
     node = tensor.node
     values = as_values(value, node)
-    replaced = few_replaced(node, key, values)
+    replaced = _many_replaced(node, key, values) if type(key) is slice else None
+    if replaced is None:
+        replaced = few_replaced(node, key, values)
     tensor._rebind(_replaced(node, key, values) if replaced is None else replaced)
     if getrefcount(tensor) == TEMPORARY:
         warn_of_chained_assignment(node.shape)
@@ -324,6 +326,23 @@ def _replaced(node: Node, key: Any, values: Node) -> Node:
     else:
         values = _fit(values, tuple(selection.shape))
     return _set_slice(node, values, selection)
+
+
+def _many_replaced(node: Node, key: slice, values: Node) -> Node | None:
+    """Return `node` with many values where a slice selects as many that was parsed before; None for all else.
+
+    That is what `x[a:b] += y` assigns: it has selected them right before.
+    """
+    start, stop, step = key.start, key.stop, key.step
+    if type(start) not in BOUNDS or type(stop) not in BOUNDS or type(step) not in BOUNDS:
+        return None  # equal, and not the same
+    count, view = _leading_views.get((node.shape, start, stop, step), _NO_VIEW)
+    if count <= (overridden() or Process.base).small_size or values.shape != view[1]:
+        return None
+    if values.device is not node.device:
+        return None
+    device, site = node.device, recording_site()
+    return new_node(SET_SLICE, (node, values), view, node.shape, node.dtype, device, site)
 
 
 def combined_at(op: Op, node: Node, key: Any, value: Any) -> Node:
@@ -402,6 +421,8 @@ def _where(node: Node, key: Any, values: Node) -> Node | None:
 
 def as_values(value: Any, target: Node) -> Node:
     """Return `value` as a node of the target's dtype, for assignment: numbers of a higher kind raise DTypeError."""
+    if type(value) is Tensor and value.node.dtype is target.dtype:
+        return value.node
     value = plain(value)
     if type(value) in PYTHON_NUMBERS:
         known = example(value)
