@@ -52,6 +52,8 @@ def reshape(
     >>> tfr.asarray([1, 2, 3, 4]).reshape(2, -1).tolist()
     [[1, 2], [3, 4]]
     """
+    if order == "C" and copy is None:  # without options it is remembered
+        return views.reshape(self, _one_tuple(shape))
     return views.reshape(self, _one_tuple(shape), order=order, copy=copy)
 
 

@@ -84,15 +84,31 @@ class Selection:
 
 
 def plain(shape: Shape, key: Any) -> Selection | None:
-    """Return what a key of integers and slices alone selects: most keys are of this form, and need a third of the time.
+    """Return what a key of integers, slices, None and ... alone selects: most keys are, and need a third of the time.
 
     None for any other key, and where something is wrong with it, which `parse` says.
     """
     items = key if type(key) is tuple else (key,)
-    if len(items) > len(shape):
-        return None
     starts, sizes, steps, kept = [], [], [], []
-    for item, extent in zip(items, shape, strict=False):
+    axis, count = 0, len(shape)
+    for place, item in enumerate(items, 1):
+        if item is None:
+            kept.append(1)
+            continue
+        if item is Ellipsis:
+            left = _left(items[place:], count - axis)
+            if left < 0:
+                return None
+            whole = shape[axis : axis + left]
+            starts += [0] * left
+            sizes += whole
+            steps += [1] * left
+            kept += whole
+            axis += left
+            continue
+        if axis == count:
+            return None
+        extent = shape[axis]
         if type(item) is slice:
             try:
                 start, stop, step = item.indices(extent)
@@ -109,11 +125,20 @@ def plain(shape: Shape, key: Any) -> Selection | None:
         starts.append(start)
         sizes.append(size)
         steps.append(step)
-    rest = shape[len(items) :]
-    count = len(rest)
-    return Selection(
-        [*starts, *[0] * count], [*sizes, *rest], [*steps, *[1] * count], [*kept, *rest]
-    )
+        axis += 1
+    rest = shape[axis:]
+    more = count - axis
+    return Selection([*starts, *[0] * more], [*sizes, *rest], [*steps, *[1] * more], [*kept, *rest])
+
+
+def _left(items: tuple[Any, ...], axes: int) -> int:
+    """Return how many of the last axes an ellipsis leaves to itself; less than 0 where there are too few, or two."""
+    for item in items:
+        if item is Ellipsis:
+            return -1
+        if item is not None:
+            axes -= 1
+    return axes
 
 
 def parse(node: Node, key: Any) -> Selection:

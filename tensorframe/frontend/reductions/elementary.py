@@ -27,33 +27,38 @@ __all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "max", "min", "pro
 
 Axis = int | Iterable[int] | None
 
-# Reductions along one axis or all, by op, axis and operand: the axes, the shape and the dtype of the result.
-_known: dict[tuple[Any, ...], tuple[tuple[int, ...], Shape, DType]] = {}
+# Reductions along one axis or all, by op, axis, `keepdims` and operand: the attributes, shape and dtype of the result.
+_known: dict[tuple[Any, ...], tuple[tuple[Any, ...], Shape, DType]] = {}
 _KEPT = 1024
 
 
 def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     """Return the reduction `op` of `x` along `axis`: an integer, several, or None for all."""
     node = x.node
-    if keepdims is not False or not (axis is None or type(axis) is int) or autocast_dtype.get():
+    if (
+        type(keepdims) is not bool
+        or not (axis is None or type(axis) is int)
+        or autocast_dtype.get() is not None
+    ):
         return reduced_along(op, x, reduced_axes(op.name, axis, len(node.shape)), keepdims)
     # what it is of a shape and a dtype is worked out once: that takes half of the time of a small reduction
-    key = (op, axis, node.shape, node.dtype, node.device)
+    key = (op, axis, keepdims, node.shape, node.dtype, node.device.number)
     same = _known.get(key)
     if same is None:
         return _first_of_its_kind(op, x, key)
-    axes, shape, dtype = same
-    return recorded(op, (node,), (axes, False), shape, dtype, node.device)
+    attrs, shape, dtype = same
+    return recorded(op, (node,), attrs, shape, dtype, node.device)
 
 
 def _first_of_its_kind(op: Op, x: Tensor, key: tuple[Any, ...]) -> Tensor:
     """Return the reduction that a key of `reduced_by` stands for, and remember it, unless it takes more than one op."""
-    result = reduced_along(op, x, reduced_axes(op.name, key[1], len(x.node.shape)), False)
+    _, axis, keepdims, *_ = key
+    result = reduced_along(op, x, reduced_axes(op.name, axis, len(x.node.shape)), keepdims)
     made = result.node
     if made.op is op and made.inputs == (x.node,) and made.device is x.node.device:
         if len(_known) >= _KEPT:
             _known.clear()
-        _known[key] = (made.attrs[0], made.shape, made.dtype)
+        _known[key] = (made.attrs, made.shape, made.dtype)
     return result
 
 
