@@ -72,7 +72,7 @@ def test_a_device_says_that_a_forked_process_cannot_use_it(device):
 
 LOGGING = """
 import os, threading, time
-from tensorframe.backends.llvm.target import llvm_lock
+from tensorframe.backends.llvm.library import llvm_lock
 import logging  # after the package: its lock is taken first
 inside = threading.Event()
 

@@ -29,8 +29,7 @@ from tensorframe.backends.interruptible import (
 from tensorframe.backends.llvm import resident
 from tensorframe.backends.llvm.compile import Compiler, object_code
 from tensorframe.backends.llvm.engine import COMPILER
-from tensorframe.backends.llvm.library import library
-from tensorframe.backends.llvm.target import llvm_lock
+from tensorframe.backends.llvm.library import library, llvm_lock
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.forks import (

@@ -74,7 +74,10 @@ def unusable() -> str | None:
     def load() -> None:
         pool.budget.has_room(COMPILER)  # or as much as there is
         with paused(ages=True):
-            from tensorframe.backends.llvm.target import target_machine
+            from tensorframe.backends.llvm.library import load_beside
+
+            load_beside()
+            from tensorframe.backends.llvm.target import target_machine  # with most of kernel/
 
             target_machine()
 

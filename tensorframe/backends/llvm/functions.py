@@ -15,8 +15,8 @@ from tensorframe.backends.llvm import ahead
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.engine import COMPILER
 from tensorframe.backends.llvm.key import object_key
+from tensorframe.backends.llvm.library import llvm_lock
 from tensorframe.backends.llvm.load import KernelFunction, Placed
-from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.backends.spans import Work, spanned, tell_span
 
 Made = TypeVar("Made")

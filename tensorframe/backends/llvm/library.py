@@ -13,16 +13,23 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint, c_uint8, c_uint64, c_void_p
 from functools import cache
+from threading import Thread
 from typing import Any
 
 import llvmlite
 
+from tensorframe.forks import held_while_forking, new_reentrant_lock
 from tensorframe.quick_tuples import NamedTuple
 
 # Versions of llvmlite, by their first two numbers, whose functions take and return what is written here.
 _KNOWN = frozenset({"0.45", "0.46", "0.47", "0.48", "0.49", "0.50"})
+
+# Held by whoever calls LLVM, which has locks of its own that a forked process would find taken.
+llvm_lock = new_reentrant_lock()
+held_while_forking(llvm_lock)
 
 _MESSAGE = POINTER(c_char_p)
 Function = Callable[..., Any]
@@ -138,12 +145,31 @@ def library() -> Library | None:
     try:
         if ".".join(llvmlite.__version__.split(".")[:2]) not in _KNOWN and not is_as_written():
             return None
-        ending = "dylib" if sys.platform == "darwin" else "so"
-        path = os.path.join(os.path.dirname(llvmlite.__file__), "binding", f"libllvmlite.{ending}")
-        loaded = ctypes.CDLL(path)
+        loaded = ctypes.CDLL(_path())
         return Library(**{name: _function(loaded, name) for name in Library._fields})
     except (OSError, AttributeError):
         return None
+
+
+def load_beside() -> None:
+    """Have another thread load the library, while the caller imports the modules that use it.
+
+    What is wrong with it is found out by `library()`, which waits until this is done, or loads it itself.
+    """
+    if os.name == "posix":
+        with suppress(RuntimeError):  # the system gives no more threads
+            Thread(target=_load, name="tensorframe loader", daemon=True).start()
+
+
+def _load() -> None:
+    with llvm_lock, suppress(Exception):
+        # as a function that is called: to make a `CDLL` keeps the interpreter for as long as the system's loader runs
+        ctypes.CDLL(None).dlopen(os.fsencode(_path()), os.RTLD_NOW)
+
+
+def _path() -> str:
+    ending = "dylib" if sys.platform == "darwin" else "so"
+    return os.path.join(os.path.dirname(llvmlite.__file__), "binding", f"libllvmlite.{ending}")
 
 
 def is_as_written() -> bool:

@@ -14,9 +14,10 @@ from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import placed
+from tensorframe.backends.llvm.library import llvm_lock
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.prepared_calls import side_by_side
-from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
+from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy.products.quantized_product import Matrix
 from tensorframe.codegen.llvm.quantized_products import (
     QUANTIZED,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.llvm.target import llvm_lock
+from tensorframe.backends.llvm.library import llvm_lock
 from tensorframe.backends.numpy.threads import share_out, thread_count
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.raw.failures import Complaint, compile_error

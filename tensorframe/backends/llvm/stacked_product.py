@@ -15,9 +15,10 @@ from tensorframe.backends.bound import NativeCall
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import placed
+from tensorframe.backends.llvm.library import llvm_lock
 from tensorframe.backends.llvm.load import Function, Placed
 from tensorframe.backends.llvm.single_call import SingleCall
-from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
+from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy.products import blas
 from tensorframe.backends.numpy.products.grid import THIN, runs

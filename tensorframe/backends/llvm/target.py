@@ -6,15 +6,10 @@ from functools import cache
 from typing import Any
 
 from tensorframe.backends.llvm.abi import data_offset
-from tensorframe.backends.llvm.library import Library, Message, library, told
+from tensorframe.backends.llvm.library import Library, Message, library, llvm_lock, told
 from tensorframe.backends.llvm.resident import release_tables
 from tensorframe.codegen.llvm import Target
-from tensorframe.forks import held_while_forking, new_reentrant_lock
 from tensorframe.quick_tuples import NamedTuple
-
-# Held by whoever calls LLVM, which has locks of its own that a forked process would find taken.
-llvm_lock = new_reentrant_lock()
-held_while_forking(llvm_lock)
 
 
 class Processor(NamedTuple):

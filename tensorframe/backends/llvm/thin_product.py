@@ -9,8 +9,9 @@ from typing import Any
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import placed
+from tensorframe.backends.llvm.library import llvm_lock
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
-from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
+from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.codegen.llvm.thin_products import (
     COLUMNS,
     DOTS,

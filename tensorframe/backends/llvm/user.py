@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.backends.llvm.target import llvm_lock
+from tensorframe.backends.llvm.library import llvm_lock
 from tensorframe.codegen.llvm.types import VALUE
 from tensorframe.digests import sha256
 from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, DType, real_of, wide_of
