@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tensorframe.graph.node import Node
 from tensorframe.ops.contraction import EINSUM
-from tensorframe.ops.einsum import Layout, recipe
 from tensorframe.ops.movement import PERMUTE
 from tensorframe.rewrite.engine import Builder, rule
+
+if TYPE_CHECKING:
+    from tensorframe.ops.einsum import Layout
 
 
 @rule(lambda op: op is EINSUM)
 def write_pairwise(node: Node, build: Builder) -> Node | None:
     """An einsum becomes matrix products, multiplications, sums and views, which are scheduled one by one."""
+    from tensorframe.ops.einsum import recipe  # few graphs have one
+
     values = list(node.inputs)
     shapes = tuple([source.shape for source in values])
     layouts = tuple([_layout(source) for source in values])

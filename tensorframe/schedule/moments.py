@@ -7,19 +7,23 @@ Their bits depend on the chunks, which follow from the whole region that they ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import FLOAT
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.kernel.build import OnePass, one_pass_of
+from tensorframe.kernel.build import one_pass_of
 from tensorframe.kernel.forms.deviations import chain_of
 from tensorframe.machine import HOST
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.plan import Plan, Step
+
+if TYPE_CHECKING:
+    from tensorframe.kernel.forms.reductions import OnePass
 
 
 class Chunks(NamedTuple):

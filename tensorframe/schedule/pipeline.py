@@ -10,7 +10,6 @@ from tensorframe.backends.registry import capabilities
 from tensorframe.graph.growth import not_looked_at
 from tensorframe.graph.node import Node, discover
 from tensorframe.graph.op import Op
-from tensorframe.graph.verify import verify
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.creation import CONSTANT
@@ -18,9 +17,7 @@ from tensorframe.ops.movement import SLICE
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Builder, Rule, rewrite
-from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.capture import Capture, is_leaf
-from tensorframe.schedule.dots import sum_dots
 from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.fusion.fuse import grow_regions
 from tensorframe.schedule.fusion.group import Group
@@ -31,7 +28,6 @@ from tensorframe.schedule.peak import peak_bytes
 from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
 from tensorframe.schedule.raw_kernels import write_references
-from tensorframe.schedule.small_factors import read_as_they_are
 
 
 def _written_out(node: Node, build: Builder) -> Node | None:
@@ -68,6 +64,24 @@ SIMPLIFY: tuple[Rule, ...] = (
 )
 
 
+def _narrow(roots: Sequence[Node]) -> list[Node]:
+    from tensorframe.rewrite.narrow import narrow  # with the first slice
+
+    return narrow(roots, rules=CANONICAL)
+
+
+def _factors(roots: Sequence[Node]) -> list[Node]:
+    from tensorframe.schedule.small_factors import read_as_they_are  # with the first product
+
+    return read_as_they_are(roots)
+
+
+def _dots(roots: Sequence[Node]) -> list[Node]:
+    from tensorframe.schedule.dots import sum_dots  # as above
+
+    return sum_dots(roots, rules=CANONICAL)
+
+
 class Pass(NamedTuple):
     """A named step from roots to roots; `optional` ones only make things faster.
 
@@ -89,13 +103,13 @@ GRAPH_PASSES = (
     # what algebra makes free
     Pass("simplify", partial(rewrite, rules=CANONICAL + SIMPLIFY)),
     # compute only what is shown
-    Pass("narrow", partial(narrow, rules=CANONICAL), ops=frozenset({SLICE})),
+    Pass("narrow", _narrow, ops=frozenset({SLICE})),
     # operands move to where the op runs
     Pass("place", insert_transfers, optional=False, places=True),
     # products convert what they read
-    Pass("factors", read_as_they_are, ops=frozenset({MATMUL, CONVOLUTION})),
+    Pass("factors", _factors, ops=frozenset({MATMUL, CONVOLUTION})),
     # products with a vector are sums
-    Pass("dots", partial(sum_dots, rules=CANONICAL), ops=frozenset({MATMUL})),
+    Pass("dots", _dots, ops=frozenset({MATMUL})),
 )
 # after these the graph has become groups, then a plan
 PLAN_PASSES = ("fuse", "order", "memory")
@@ -127,6 +141,8 @@ def transform(
                         present = None
                 placed = placed or graph_pass.places
                 if options.verify:
+                    from tensorframe.graph.verify import verify  # for tests
+
                     verify(current, after=graph_pass.name, core_only=True, placed=placed)
             if graph_pass.name == until:
                 break

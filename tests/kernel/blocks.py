@@ -3,8 +3,7 @@
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from tensorframe.kernel import build
-from tensorframe.kernel.forms import columns, pieces, rows
+from tensorframe.kernel.forms import builder, columns, pieces, reductions, rows
 from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import order
 from tensorframe.machine import HOST
@@ -12,8 +11,8 @@ from tensorframe.runtime.cache import PLANS
 from tensorframe.schedule.fusion import admission, merge
 
 SMALL = {
-    build: {
-        "_SHARE": 4,
+    builder: {"SHARE": 4},
+    reductions: {
         "_CHUNK": 6,
         "_COLUMN_CHUNK": 6,
         "_COLUMNS": 3,

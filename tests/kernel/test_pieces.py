@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.codegen.python import print_kernel
-from tensorframe.kernel import build as building
+from tensorframe.kernel.forms import builder, reductions
 from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import Apply, Loop
 from tensorframe.kernel.ir.walk import expressions
@@ -151,11 +151,11 @@ def test_a_reduction_stays_outside_a_piece_that_is_not_all_of_its_loops():
 
 
 def test_parts_of_every_form_of_loops(monkeypatch):
-    monkeypatch.setattr(building, "_SHARE", 4)
-    monkeypatch.setattr(building, "_CHUNK", 3)
-    monkeypatch.setattr(building, "_COLUMN_CHUNK", 3)
-    monkeypatch.setattr(building, "HOST", HOST._replace(units=7, columns=2))
-    monkeypatch.setattr(building, "_COLUMNS", 2)
+    monkeypatch.setattr(builder, "SHARE", 4)
+    monkeypatch.setattr(reductions, "_CHUNK", 3)
+    monkeypatch.setattr(reductions, "_COLUMN_CHUNK", 3)
+    monkeypatch.setattr(reductions, "HOST", HOST._replace(units=7, columns=2))
+    monkeypatch.setattr(reductions, "_COLUMNS", 2)
     monkeypatch.setattr(tiling, "_SIDE", 4)
     monkeypatch.setattr(tiling, "_NARROW", 3)
     monkeypatch.setattr(tiling, "_LINES", 2)

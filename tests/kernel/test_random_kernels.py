@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorframe.kernel import build
+from tensorframe.kernel.forms import builder, reductions
 from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.machine import HOST
 from tensorframe.testing.random_graph import check, program_of
@@ -29,13 +29,13 @@ def test_kernels_of_random_programs(start):
 @pytest.mark.parametrize("start", range(21_000, 21_100, CHUNK))
 def test_kernels_of_random_programs_in_small_blocks(start, monkeypatch):
     for name, value in {
-        "_SHARE": 4,
         "_CHUNK": 3,
         "_COLUMN_CHUNK": 3,
         "_COLUMNS": 2,
         "HOST": HOST._replace(units=7, columns=2),
     }.items():
-        monkeypatch.setattr(build, name, value)
+        monkeypatch.setattr(reductions, name, value)
+    monkeypatch.setattr(builder, "SHARE", 4)
     for name, value in {"_SIDE": 4, "_NARROW": 3, "_AREA": 8}.items():
         monkeypatch.setattr(tiling, name, value)
     check_small(range(start, start + CHUNK))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel import build
+from tensorframe.kernel.forms import builder
 
 RANDOM = np.random.default_rng(0)
 REAL = RANDOM.standard_normal((30, 50)).astype(np.float32)
@@ -170,8 +170,8 @@ def test_the_general_kernel_is_made_when_an_element_needs_it(monkeypatch):
         made.append(statements)
         return general(statements)
 
-    general = build.general
-    monkeypatch.setattr(build, "general", noted)
+    general = builder.general
+    monkeypatch.setattr(builder, "general", noted)
     values = np.linspace(-3, 3, 4999, dtype=np.float32)
     (tfr.cos(tfr.asarray(values)) - 2).numpy()
     assert not made

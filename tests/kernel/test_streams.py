@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel import build
+from tensorframe.kernel.forms import builder
 from tensorframe.kernel.ir import Loop, StreamingStore
 from tensorframe.machine import HOST
 from tests.kernel.interpreted import interpreted, kernels_of
@@ -13,8 +13,8 @@ from tests.kernel.interpreted import interpreted, kernels_of
 @pytest.fixture
 def everything_is_large(monkeypatch):
     """Blocks are of 128 float32, and rows of 32 elements long enough."""
-    monkeypatch.setattr(build, "HOST", HOST._replace(streamed=range(1, 1 << 40)))
-    monkeypatch.setattr(build, "_STREAM", 512)
+    monkeypatch.setattr(builder, "HOST", HOST._replace(streamed=range(1, 1 << 40)))
+    monkeypatch.setattr(builder, "STREAM", 512)
 
 
 def on_llvm(values):

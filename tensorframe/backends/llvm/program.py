@@ -10,7 +10,6 @@ from tensorframe.backends.bound import Bound
 from tensorframe.backends.collector import paused
 from tensorframe.backends.foreseeing import StandIns
 from tensorframe.backends.host_pool import contiguous
-from tensorframe.backends.llvm.binding import bound_kernels
 from tensorframe.backends.llvm.functions import begin
 from tensorframe.backends.llvm.launcher import Run, launcher
 from tensorframe.backends.llvm.lowering import kernels_of, loops_of, print_kernel
@@ -81,6 +80,8 @@ class KernelProgram:
 
     def bind(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Bound | None:
         """Return the calls of the kernels for these operands, if they are read as they are."""
+        from tensorframe.backends.llvm.binding import bound_kernels  # with the first recording
+
         built = self.built_alone(inputs)
         return None if built is None else bound_kernels(self._original, built, inputs, buffers)
 
