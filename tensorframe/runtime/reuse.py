@@ -178,8 +178,8 @@ def _spent(request: Capture, outlook: Outlook, held: frozenset[int]) -> dict[int
 def outlook_of(request: Capture, plan: Plan | None) -> Outlook:
     """Return the outlook of a request: kept by its plan, with which it goes, or here where it has none."""
     if plan is not None:
-        plan.outlook = known = _outlooks.pop(request.key, None) or _survey(request)
-        return known
+        plan.outlook = outlook = _outlooks.pop(request.key, None) or _survey(request)
+        return outlook
     known = _outlooks.get(request.key)
     if known is None:
         if len(_outlooks) >= _KEPT:
