@@ -62,8 +62,8 @@ _leading_views: dict[tuple[Any, ...], tuple[int, tuple[Shape, Shape, Shape]]] = 
 _VIEWS_KEPT = 1024
 # Rows up to which a slice is few elements in most programs.
 _FEW = 4096
-# Starts and steps of views.
-_ZEROS, _ONES = (0,) * MAX_NDIM, (1,) * MAX_NDIM
+# Starts and steps of views, by the number of axes.
+_ZEROS, _ONES = (tuple([(number,) * count for count in range(MAX_NDIM + 1)]) for number in (0, 1))
 _NO_VIEW: tuple[int, tuple[Shape, Shape, Shape]] = (0, ((), (), ()))
 
 
@@ -166,9 +166,9 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
                 return handle_on(known(value, node.dtype, node.device))
         return viewed(array[(*key, ...)], rest, node)  # type: ignore[arg-type]
     count, more = len(key), len(rest)
-    sizes = (*_ONES[:count], *rest)
+    sizes = (*_ONES[count], *rest)
     # a remainder counts from the front, and map ends with the key
-    view = ((*map(mod, key, shape), *_ZEROS[:more]), sizes, _ONES[: count + more])
+    view = ((*map(mod, key, shape), *_ZEROS[more]), sizes, _ONES[count + more])
     site = recording_site(3)
     part = new_node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
     return handle_on(new_node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
