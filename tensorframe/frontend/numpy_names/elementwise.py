@@ -185,10 +185,10 @@ def _scaled(x: Any, exponent: Any) -> Any:
     """
     most = _most_power(x)
     last: Any = apply(op.MAXIMUM, apply(op.MINIMUM, exponent, most), -most)
-    first = apply(op.TRUNC, (exponent - last) * 0.5)
-    return (
-        x * apply(op.EXP2, first) * apply(op.EXP2, exponent - last - first) * apply(op.EXP2, last)
-    )
+    half = apply(op.FLOOR, (exponent - last) * 0.5)
+    step = apply(op.EXP2, half)
+    is_odd = exponent - last - half - half
+    return x * step * (step * (is_odd + 1.0)) * apply(op.EXP2, last)
 
 
 @composed(op.EXP2, "x1", "x2", converts=1)
