@@ -261,14 +261,24 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
     >>> [part.shape for part in tfr.array_split(tfr.ones((2, 4)), 3, axis=1)]
     [(2, 2), (2, 1), (2, 1)]
     """
+    return _parts("array_split", *_to_split("array_split", ary, indices_or_sections, axis))
+
+
+def _to_split(
+    name: str, ary: ArrayLike, given: ArrayLike, axis: int
+) -> tuple[Tensor, int, int | Sequence[int]]:
+    """Return the tensor, its axis counted from the front, and the number of parts, or the indices to cut at."""
     tensor = operand(ary)
-    dimension = normalize_axis("array_split", axis, tensor.ndim)
+    return tensor, normalize_axis(name, axis, tensor.ndim), _cuts(name, given)
+
+
+def _parts(name: str, tensor: Tensor, dimension: int, cuts: int | Sequence[int]) -> list[Tensor]:
+    """Return so many parts along an axis, or those between cuts."""
     size = tensor.shape[dimension]
-    cuts = _cuts("array_split", indices_or_sections)
     if isinstance(cuts, int):
         sections = cuts
         if sections < 1:
-            raise ArgumentError(f"array_split: number of parts must be positive, got {sections}")
+            raise ArgumentError(f"{name}: number of parts must be positive, got {sections}")
         shorter, longer = divmod(size, sections)
         cuts = [part * shorter + min(part, longer) for part in range(1, sections)]
     bounds = [slice(start, stop).indices(size)[:2] for start, stop in _between(cuts)]
@@ -278,7 +288,9 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
 def _cuts(name: str, given: Any) -> int | Sequence[int]:
     """Return the number of parts, or the indices to cut at."""
     parameter = "indices_or_sections"
-    is_sequence = isinstance(given, Iterable) and getattr(given, "shape", None) != ()
+    is_sequence = type(given) in (list, tuple) or (
+        isinstance(given, Iterable) and getattr(given, "shape", None) != ()
+    )
     return (integers if is_sequence else integer)(name, parameter, given)
 
 
@@ -295,15 +307,14 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
     >>> [part.shape for part in tfr.split(tfr.ones((2, 4)), 2, axis=1)]
     [(2, 2), (2, 2)]
     """
-    tensor = operand(ary)
-    size = tensor.shape[normalize_axis("split", axis, tensor.ndim)]
-    parts = _cuts("split", indices_or_sections)
-    if isinstance(parts, int) and parts > 0 and size % parts:
+    tensor, dimension, cuts = _to_split("split", ary, indices_or_sections, axis)
+    size = tensor.shape[dimension]
+    if isinstance(cuts, int) and cuts > 0 and size % cuts:
         raise ShapeError(
             f"split: {size} elements do not make {indices_or_sections} equal parts",
             suggestions=("tfr.array_split, whose parts may differ by one",),
         )
-    return array_split(tensor, indices_or_sections, axis)
+    return _parts("split", tensor, dimension, cuts)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: ArrayLike) -> list[Tensor]:
