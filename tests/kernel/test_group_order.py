@@ -238,7 +238,7 @@ def test_no_more_kernels_than_partial_results_need():
 
 def scanned_by_blocks(values, count):
     """The scan of a list of floats, and what its blocks add up to."""
-    size = min(CLASS, count)
+    size = min(RUN, count)
     results, before = [], 0.0
     for first in range(0, len(values), count):
         block, inside = values[first : first + count], 0.0
@@ -258,7 +258,7 @@ def scanned_in_order(values, lanes):
     piece = EACH * lanes
     if len(values) <= max(2 * piece, SHORT):
         return scanned_by_blocks(values, lanes)[0]
-    size = min(CLASS, lanes)
+    size = min(RUN, lanes)
     totals, results = [], []
     for first in range(0, len(values), piece):
         chunk = values[first : first + piece]

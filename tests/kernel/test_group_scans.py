@@ -102,11 +102,11 @@ def barriers(body):
     )
 
 
-def test_a_block_waits_four_times():
-    """For its elements, for its classes, for their totals, and before the next one."""
+def test_a_tile_waits_twice():
+    """For the totals of its classes, and for what comes before each of them."""
     with in_groups(8), interpreting():
         (kernel,) = kernels_of(tfr.cumulative_sum(on(some(7, 40)), axis=1))
-    assert barriers(kernel.body) == 4
+    assert barriers(kernel.body) == 2
 
 
 def test_short_scans_and_their_sums_without_float64():

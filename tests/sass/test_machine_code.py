@@ -94,6 +94,21 @@ def test_rows_that_no_group_has_memory_for_are_read_twice(name: str) -> None:
     assert set(written.widths_when_aligned(stores=True)) == {128}
 
 
+@needs_tools
+@pytest.mark.parametrize("architecture", LOOKED_AT)
+@pytest.mark.parametrize("name", ["cumulative sum of rows", "cumulative sum of long rows"])
+def test_scans_read_and_write_all_elements_by_16_bytes(name: str, architecture: str) -> None:
+    """Each of them once in a kernel, and threads meet twice for eight elements of each."""
+    codes = codes_of(name, architecture)
+    assert all(code.barriers == 2 for code in codes)
+    for code in (codes[0], codes[-1]):
+        assert code.widths_when_aligned(stores=False) == [128, 128]
+        assert code.wide_reads == 2
+        assert in_flight(code, GPUS[architecture]) >= WHERE
+    stores = [one.width for one in codes[-1].instructions if one.is_store]
+    assert stores.count(128) == 2
+
+
 PRODUCTS = ("matmul", "matmul, transposed")
 
 

@@ -39,7 +39,7 @@ from tensorframe.kernel.groups.choices import (
     reduced_form,
     reduced_room,
 )
-from tensorframe.kernel.groups.held import held_in
+from tensorframe.kernel.groups.held import LITTLE, held_in
 from tensorframe.kernel.groups.one_pass import in_one_pass
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.reductions import (
@@ -76,6 +76,8 @@ from tensorframe.quick_dataclasses import dataclass, field
 # Rows from which every group of a scan has one, and results from which every thread has.
 _ENOUGH_ROWS = 256
 _ENOUGH_RESULTS = 1 << 14
+# Bytes that every group has for elements which lie apart, where it has none for whole rows: these stay in the cache.
+_APART = 8 << 10
 # Elements that a thread takes at once at most: each needs registers.
 _MOST_AT_ONCE = 8
 # Operations for an element below which a thread has registers for two accesses.
@@ -260,12 +262,15 @@ class _GroupBuilder:
     def _scans(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
         nest, order = self._nest, self._order()
         form, rows = self._form(stages), nest.rows
+        room = min(self._target.rows, LITTLE) or (0 if nest.reduced_inside else _APART)
         if order.short:
             return (self._launch(form, columns_of(form, order), rows),), ()
         if not nest.reduced_inside and rows >= _ENOUGH_RESULTS and not has_sums(form):
             return (self._launch(form, scanned_columns(form, order), rows),), ()
         if rows >= _ENOUGH_ROWS or order.chunks == 1 or not can_be_cut(form):
-            return (self._launch(form, scanned_rows(form, order), groups_of(order, rows)),), ()
+            return (
+                self._launch(form, scanned_rows(form, order, room), groups_of(order, rows)),
+            ), ()
         chunks = order.chunks
         forms = (form, self._form(stages), self._form(stages))
         results: dict[int, ir.Buffer] = {}
@@ -280,8 +285,8 @@ class _GroupBuilder:
             partials += [(how.dtype, chunks * rows, how.first)] * 2
         bodies = (
             (totals_of_chunks(forms[0], order), chunks * rows),
-            (scanned_totals(forms[1], order, results), rows),
-            (scanned_chunks(forms[2], order), chunks * rows),
+            (scanned_totals(forms[1], order, room, results), rows),
+            (scanned_chunks(forms[2], order, room), chunks * rows),
         )
         launches = [
             self._launch(stage, body, total)

@@ -24,7 +24,7 @@ from tensorframe.quick_tuples import NamedTuple
 # Bytes for each thread that are left for joining: for numbers of every size, and gaps between them.
 _FOR_JOINING = 32
 # Bytes of a group that leave room for several others on the same multiprocessor.
-_LITTLE = 48 << 10
+LITTLE = 48 << 10
 
 
 class Read(NamedTuple):
@@ -88,7 +88,7 @@ def held_in(form: Form, order: Order, lanes: int, memory: int) -> Held:
 
     Most groups have little memory, so that many run at once; those whose row takes more may have all.
     """
-    for most in (min(memory, _LITTLE), memory):
+    for most in (min(memory, LITTLE), memory):
         fewer = lanes
         while fewer >= order.slots and most:
             held = Held(form, order, fewer, most)

@@ -215,15 +215,6 @@ def slot_of(place: ir.Expr, count: int) -> ir.Expr:
     return ir.apply("remainder", run, ir.literal(count, ir.INDEX))
 
 
-def run_in_block(block: ir.Expr, slot: ir.Expr, count: int) -> tuple[ir.Expr, ir.Expr]:
-    """Return where in a block of `count` neighbours the run of a slot begins, and whether it has one there."""
-    run = run_in(count)
-    each = count // run
-    past = ir.apply("remainder", block * each, ir.literal(count, ir.INDEX))
-    ahead = ir.apply("remainder", slot + count - past, ir.literal(count, ir.INDEX))
-    return ahead * run, ir.compare("less", ahead, ir.literal(each, ir.INDEX))
-
-
 _LEVELS = ("slot", "class", "warp")
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, finish_pass
-from tensorframe.kernel.groups.blocks import Blocks, Scan, Steps, scan_of
-from tensorframe.kernel.groups.order import Order, is_ordered, runs_of
+from tensorframe.kernel.groups.blocks import NO_WORK, Scan, Steps, Tiles, scan_of
+from tensorframe.kernel.groups.order import Order, Work, is_ordered, runs_of
 from tensorframe.kernel.groups.reductions import column_pass, in_turn
 from tensorframe.kernel.groups.team import (
     Team,
@@ -38,68 +38,65 @@ def _scans_in(form: Form, number: int, *, chunked: bool) -> dict[int, Scan]:
 
 
 def _pass(
-    form: Form, number: int, blocks: Blocks, scans: Mapping[int, Scan], totals: Totals
+    form: Form, number: int, tiles: Tiles, scans: Mapping[int, Scan], totals: Totals
 ) -> list[ir.Statement]:
-    """Return a pass over the blocks of a row, or of a chunk of one."""
-    work: list[ir.Statement] = []
+    """Return a pass over the tiles of a row, or of a chunk of one."""
+    statements: list[ir.Statement] = []
+    work = NO_WORK
     for value, scan in scans.items():
-        work += blocks.scanned(scan, scan.result.how.take(form.body.operand(value, 0)))
+        before, work = tiles.scanned(scan, form.body.operand(value, 0), work)
+        statements += before
         form.body.define_element(value, form.finished(value, scan.result.variable))
-    ordered = {value: total for value, total in totals.items() if total.how.ordered}
-    for value, total in ordered.items():
-        runs = runs_of(form, {value: total})
-        run = runs.totals[value]
-        element = run.how.take(form.body.operand(value, 0))
-        work += blocks.added(run, element, runs.before, runs.after)
-    free = {value: total for value, total in totals.items() if value not in ordered}
-    others = [*taken(form, free), *stored(form, number)]
+    runs = runs_of(form, totals)
+    others = [*taken(form, runs.totals), *stored(form, number)]
     if others:
-        work.append(blocks.team.all(*blocks.inside(*others)))
-    if not work:
+        last = Work([*work.each, *others], [*work.before, *runs.before], runs.after)
+        statements.append(tiles.team.all(*tiles.each(last)))
+    if not statements:
         return []
     begin = [scan.blocks.begin() for scan in scans.values()]
-    ends = map(blocks.team.combined, totals.values())
-    return [*begin, *begun(totals), blocks.loop(work), *ends]
+    ends = map(tiles.team.combined, totals.values())
+    return [*begin, *begun(totals), tiles.loop(statements), *ends]
 
 
-def scanned_rows(form: Form, order: Order) -> tuple[ir.Statement, ...]:
+def scanned_rows(form: Form, order: Order, room: int) -> tuple[ir.Statement, ...]:
     """The threads of a work-group for each row, or for several, in as many passes as there are."""
     body, numbers = form.body, numbers_of(form, order)
     chunks = Steps("chunk", order.lanes, numbers.all_chunks)
     team = Team(order.lanes, order.slots, numbers.row, numbers.rows, in_runs=False)
-    blocks = Blocks(team, order.slots, numbers.span(chunks.place))
-    set_indices(form, team.row, blocks.place)
+    tiles = Tiles(team, order.slots, numbers.span(chunks.place), room)
+    set_indices(form, team.row, tiles.place)
     statements: list[ir.Statement] = []
     for number in range(form.stages.passes + 1):
         body.begin_pass()
         totals = totals_in(form, number)
         if order.chunks > 1:
-            statements += _in_chunks(form, number, blocks, chunks, totals)
+            statements += _in_chunks(form, number, tiles, chunks, totals)
         else:
             scans = _scans_in(form, number, chunked=False)
-            statements += _pass(form, number, blocks, scans, totals)
+            statements += _pass(form, number, tiles, scans, totals)
         finish_pass(form, number)
     body.begin_pass()
     statements += team.once(form.row_stores())
-    return (*blocks.allocated(), *team.groups(statements))
+    return (*tiles.allocated(), *team.groups(statements))
 
 
 def _in_chunks(
-    form: Form, number: int, blocks: Blocks, chunks: Steps, totals: Totals
+    form: Form, number: int, tiles: Tiles, chunks: Steps, totals: Totals
 ) -> list[ir.Statement]:
     """Return a pass over a row of several chunks, whose totals are scanned as they come."""
     scans = _scans_in(form, number, chunked=True)
     before = [scan_of(scan.before, chunked=False) for scan in scans.values() if scan.before]
     parts = parts_of(totals, "chunk")
-    inside = _pass(form, number, blocks, scans, parts)
+    inside = _pass(form, number, tiles, scans, parts)
     if not inside:
         return []
     for scan, outer in zip(scans.values(), before, strict=True):
-        inside += chunks.take(outer, scan.blocks.variable)
+        inside += outer.take(scan.blocks.variable)
     if totals:
-        inside.append(in_turn(blocks.team, chunks.place, totals, parts))
+        inside.append(in_turn(tiles.team, chunks.place, totals, parts))
     begin = [outer.result.begin() for outer in before]
-    ends = map(blocks.team.combined, totals.values())
+    ends = map(tiles.team.combined, totals.values())
     return [*begin, *begun(totals), *chunks.loops(before, inside), *ends]
 
 
@@ -122,7 +119,7 @@ def scanned_columns(form: Form, order: Order) -> tuple[ir.Statement, ...]:
             before = [scan_of(scan.before, chunked=False) for scan in scans.values() if scan.before]
             inside = _stepped(form, number, row, steps, scans)
             for scan, outer in zip(scans.values(), before, strict=True):
-                inside += chunks.take(outer, scan.blocks.variable)
+                inside += outer.take(scan.blocks.variable)
             statements += [outer.result.begin() for outer in before]
             statements += chunks.loops(before, inside)
         finish_pass(form, number)
@@ -143,7 +140,7 @@ def _stepped(
     totals = totals_in(form, number)
     work: list[ir.Statement] = []
     for value, scan in scans.items():
-        work += steps.take(scan, scan.result.how.take(form.body.operand(value, 0)))
+        work += scan.take(scan.result.how.take(form.body.operand(value, 0)))
         form.body.define_element(value, form.finished(value, scan.result.variable))
     work += [*taken(form, totals), *stored(form, number)]
     return [*begun(totals), *steps.loops(scans.values(), work)]
@@ -177,55 +174,57 @@ def totals_of_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     part, numbers = ir.index("part"), numbers_of(form, order)
     chunk, row = digits(part, [ZERO, numbers.rows])
     team = Team(order.lanes, order.slots, numbers.row)
-    blocks = Blocks(team, order.slots, numbers.span(chunk))
-    set_indices(form, row, blocks.place)
+    tiles = Tiles(team, order.slots, numbers.span(chunk))
+    set_indices(form, row, tiles.place)
     work: list[ir.Statement] = []
     begin: list[ir.Statement] = []
     stores: list[ir.Statement] = []
     for value, buffer in form.partials.items():
         scan = scan_of(total_of(form, value), chunked=False)
-        work += blocks.scanned(scan, scan.result.how.take(form.body.operand(value, 0)))
+        work += tiles.scanned(scan, form.body.operand(value, 0))[0]
         begin.append(scan.blocks.begin())
         stores.append(ir.Store(buffer, part, scan.blocks.variable))
-    statements = (*begin, blocks.loop(work), *by_one_lane(stores))
+    statements = (*begin, tiles.loop(work), *by_one_lane(stores))
     loop = ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GROUPS)
-    return (*blocks.allocated(), loop)
+    return (*tiles.allocated(), loop)
 
 
 def scanned_totals(
-    form: Form, order: Order, results: Mapping[int, ir.Buffer]
+    form: Form, order: Order, room: int, results: Mapping[int, ir.Buffer]
 ) -> tuple[ir.Statement, ...]:
     """The totals of each row's chunks scanned, by a group for each row; `results` say where to."""
     row, numbers = ir.index("row"), numbers_of(form, order)
     team = Team(order.lanes, order.lanes, numbers.row)
-    blocks = Blocks(team, order.lanes, numbers.all_chunks)
-    position = blocks.place * numbers.rows + row
+    tiles = Tiles(team, order.lanes, numbers.all_chunks, room)
+    position = (tiles.place.start + tiles.place.step) * numbers.rows + row
     begin: list[ir.Statement] = []
     work: list[ir.Statement] = []
     for value, buffer in form.partials.items():
-        scan = scan_of(total_of(form, value), chunked=False)
+        total = total_of(form, value)
+        how = total.how._replace(take=lambda part: part)  # these are totals already
+        scan = scan_of(total._replace(how=how), chunked=False)
         begin.append(scan.blocks.begin())
-        work += blocks.scanned(scan, ir.load(buffer, position))
+        before, each = tiles.scanned(scan, ir.load(buffer, position))
         store = ir.Store(results[value], position, scan.result.variable)
-        work.append(team.all(*blocks.inside(store)))
+        work += [*before, team.all(*tiles.each(each._replace(each=[*each.each, store])))]
     loop = ir.Loop(
         row,
         ir.START,
         ir.STOP,
-        (*begin, blocks.loop(work)),
+        (*begin, tiles.loop(work)),
         parallel=True,
         over=ir.ParallelAxis.GROUPS,
     )
-    return (*blocks.allocated(), loop)
+    return (*tiles.allocated(), loop)
 
 
-def scanned_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
+def scanned_chunks(form: Form, order: Order, room: int) -> tuple[ir.Statement, ...]:
     """Each chunk of each row scanned, after what comes before it."""
     part, numbers = ir.index("part"), numbers_of(form, order)
     chunk, row = digits(part, [ZERO, numbers.rows])
     team = Team(order.lanes, order.slots, numbers.row)
-    blocks = Blocks(team, order.slots, numbers.span(chunk))
-    set_indices(form, row, blocks.place)
+    tiles = Tiles(team, order.slots, numbers.span(chunk), room)
+    set_indices(form, row, tiles.place)
     earlier = (larger(chunk, _ONE) - 1) * numbers.rows + row
     scans = _scans_in(form, 0, chunked=True)
     begin: list[ir.Statement] = []
@@ -235,6 +234,6 @@ def scanned_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
             chunk > ZERO, ir.load(form.partials[value], earlier), scan.result.how.start()
         )
         begin.append(ir.Set(scan.before.variable, value_before))
-    statements = (*begin, *_pass(form, 0, blocks, scans, {}))
+    statements = (*begin, *_pass(form, 0, tiles, scans, {}))
     loop = ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GROUPS)
-    return (*blocks.allocated(), loop)
+    return (*tiles.allocated(), loop)
