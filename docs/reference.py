@@ -65,14 +65,14 @@ GROUPS = (
         "elementwise",
         "Elementwise functions",
         "They broadcast, keep the device, and fuse with whatever is around them.",
-        (GENERATED, "elementwise", "functions"),
+        (GENERATED, "elementwise", "user_functions"),
     ),
     Group("reductions", "Reductions and scans", "Along an axis, several, or all.", ("reductions",)),
     Group(
         "manipulation",
         "Shapes",
         "Views where a view is possible; nothing is copied to be seen differently.",
-        ("manipulation", "array_methods"),
+        ("manipulation", "protocols.array_methods"),
     ),
     Group(
         "indexing",
@@ -121,10 +121,7 @@ GROUPS = (
         "Dtypes and constants",
         "Where dtypes mix, and what numbers become.",
         (
-            "data_types",
-            "machine_limits",
-            "scalar_types",
-            "constants",
+            "dtypes",
             "protocols.inspection",
             "namespace",
             "tensorframe.dtypes",
@@ -149,7 +146,7 @@ GROUPS = (
         (
             "tensorframe.backends",
             "tensorframe.graph.device",
-            "doctor",
+            "diagnostics.doctor",
             "tensorframe.schedule.place",
         ),
     ),

@@ -12,7 +12,7 @@ import numpy as np
 import tensorframe as tfr
 from tensorframe.backends.discovery import columns, table
 from tensorframe.backends.extension_points import EXTENSION, extension_row
-from tensorframe.frontend import smoke
+from tensorframe.frontend.diagnostics import smoke
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -20,7 +20,7 @@ from tensorframe.errors import ArgumentError, TensorFrameError
 from tensorframe.files.reader import Reader
 from tensorframe.files.sink import Sink
 from tensorframe.frontend.files.formats import FileFormat, elements, new_file
-from tensorframe.frontend.functions.extension import ElementwiseOp
+from tensorframe.frontend.user_functions.extension import ElementwiseOp
 from tensorframe.schedule.columns import Column
 from tensorframe.schedule.plan import Step
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 
 
 def forget_kernels() -> None:

@@ -205,7 +205,7 @@ class Point:
         return Failure(f"{type(value).__name__} is no {name}")
 
 
-OPS = Point("op", "tensorframe.frontend.functions.extension:ElementwiseOp")
+OPS = Point("op", "tensorframe.frontend.user_functions.extension:ElementwiseOp")
 DIALECTS = Point(
     "dialect", "tensorframe.codegen.c_dialect:Dialect", frozenset({"opencl", "cuda", "wgsl", "cpu"})
 )

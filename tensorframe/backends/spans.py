@@ -1,7 +1,8 @@
 """Spans: work with its times, reported to collectors, such as profiles.
 
-Steps of plans are many and short, so they are told in bulk, by `runtime/events.py`. What is told one by one is here:
-opening devices, planning, making kernels, copies that no plan knows of. All times are those of `time.perf_counter_ns`.
+Steps of plans are many and short, so they are told in bulk, by `runtime/execution/events.py`. What is told one by one
+is here: opening devices, planning, making kernels, copies that no plan knows of. All times are those of
+`time.perf_counter_ns`.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Span:
     nbytes: int = 0
 
 
-# Those who collect (see `runtime/events.py`); whoever times something asks first whether there are any. Never changed
-# but replaced, since any thread may be telling them something.
+# Those who collect (see `runtime/execution/events.py`); whoever times something asks first whether there are any. Never
+# changed but replaced, since any thread may be telling them something.
 collectors: tuple[Any, ...] = ()
 # Collectors, and listeners of events: where there is none, what is computed need not be reported.
 onlookers: list[Any] = []
@@ -59,7 +60,7 @@ _MAKING = frozenset({Work.LAYOUT, Work.COMPILE, Work.LOAD})
 making: set[int] = set()
 # The threads that open a device now: kernels that it tries are part of that.
 opening: set[int] = set()
-# What goes around the opening of a device of this name: `runtime/progress.py` shows there that a caller waits for it.
+# What goes around the opening of a device of this name: `runtime/progress/monitor.py` shows there that a caller waits.
 around_opening: list[Callable[[str], AbstractContextManager[Any]]] = []
 
 

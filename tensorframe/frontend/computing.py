@@ -12,10 +12,10 @@ from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, attribute
 from tensorframe.graph.device import Device
 from tensorframe.ops.movement import COPY
+from tensorframe.runtime.eager.rows import UnseenRow
+from tensorframe.runtime.eager.scalars import Number
+from tensorframe.runtime.eager.views import run_viewed
 from tensorframe.runtime.evaluate import evaluate
-from tensorframe.runtime.known import Number
-from tensorframe.runtime.rows import UnseenRow
-from tensorframe.runtime.views import run_viewed
 
 
 def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
@@ -50,9 +50,9 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
 
 def _handing_over() -> ModuleType:
     """Return what hands work over to devices and waits for them, which programs on the cpu do without."""
-    from tensorframe.runtime import handing_over
+    from tensorframe.runtime import asynchronous
 
-    return handing_over
+    return asynchronous
 
 
 def _are_here(values: tuple[object, ...]) -> bool:
@@ -98,7 +98,7 @@ def is_computed(self: Tensor) -> bool:
     node = self.node
     if node.storage is not None or node.op is not COPY:
         return node.storage is not None
-    from tensorframe.runtime.outgrown import is_held_by_host
+    from tensorframe.runtime.streaming.oversized_tensors import is_held_by_host
 
     return is_held_by_host(node)
 

@@ -26,8 +26,8 @@ from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.elementwise import POW, SQUARE
-from tensorframe.runtime.known import Number
-from tensorframe.runtime.known import at_once as computing_at_once
+from tensorframe.runtime.eager.scalars import Number
+from tensorframe.runtime.eager.scalars import at_once as computing_at_once
 from tensorframe.schedule.place import choose_device
 from tensorframe.site import is_ours, recording_site
 
@@ -320,7 +320,9 @@ def _general(op: Op, *operands: Any) -> Tensor:
     try:
         return handle_on(record_map(op, nodes, device_of(nodes), site))
     except DTypeError:
-        from tensorframe.frontend import complex_order  # few programs order complex numbers
+        from tensorframe.frontend.ordering import (
+            complex_order,  # few programs order complex numbers
+        )
 
         tensors = tuple(map(handle_on, nodes))
         if not complex_order.has_order(op, *tensors):

@@ -13,11 +13,11 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.fast_paths.memoization import remembered, remembered_of
 from tensorframe.frontend.manipulation.views import roll
 from tensorframe.frontend.operands import converted, floating, operand, widened
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice, integer, integers, number
-from tensorframe.frontend.remembering import remembered, remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape, normalize_axes, normalize_axis

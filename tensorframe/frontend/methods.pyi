@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from tensorframe.dtypes import DTypeLike
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.array_like import ShapeLike
-from tensorframe.frontend.casting import Casting
 from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.dtypes.casting import Casting
 from tensorframe.frontend.manipulation.views import Axes
 from tensorframe.frontend.ordering import sorting
 from tensorframe.frontend.ordering.sorting import Kind

@@ -9,15 +9,16 @@ from tensorframe import backends, config, dtypes, errors
 from tensorframe.backends.registry import get_backend, set_backend, use_backend
 from tensorframe.backends.selection import set_backend_priority
 from tensorframe.dtypes import get_default_dtype, set_default_dtype
-from tensorframe.frontend import array_methods, linalg
-from tensorframe.frontend.aliases import *
-from tensorframe.frontend.array_methods import diagonal, trace
+from tensorframe.frontend import linalg
 from tensorframe.frontend.computing import *
-from tensorframe.frontend.constants import *
 from tensorframe.frontend.creation.filled import *
 from tensorframe.frontend.creation.ranges import *
 from tensorframe.frontend.creation.triangles import *
-from tensorframe.frontend.data_types import *
+from tensorframe.frontend.diagnostics.plans import *
+from tensorframe.frontend.dtypes.constants import *
+from tensorframe.frontend.dtypes.data_types import *
+from tensorframe.frontend.dtypes.numpy_only_dtypes import taking_any_data
+from tensorframe.frontend.dtypes.scalar_types import *
 from tensorframe.frontend.elementwise import operators
 from tensorframe.frontend.elementwise.closeness import *
 from tensorframe.frontend.elementwise.functions import *
@@ -31,10 +32,10 @@ from tensorframe.frontend.manipulation.editing import *
 from tensorframe.frontend.manipulation.joining import *
 from tensorframe.frontend.manipulation.padding import *
 from tensorframe.frontend.manipulation.views import *
+from tensorframe.frontend.numpy_names.aliases import *
 from tensorframe.frontend.ordering.sorting import *
-from tensorframe.frontend.other_data import taking_any_data
-from tensorframe.frontend.plans import *
 from tensorframe.frontend.protocols import (
+    array_methods,
     dlpack_export,
     host,
     ndarray,
@@ -43,13 +44,13 @@ from tensorframe.frontend.protocols import (
     scalars,
     ufuncs,
 )
+from tensorframe.frontend.protocols.array_methods import diagonal, trace
 from tensorframe.frontend.protocols.inspection import __array_namespace_info__
 from tensorframe.frontend.protocols.native import *
 from tensorframe.frontend.reductions.elementary import *
 from tensorframe.frontend.reductions.scans import *
 from tensorframe.frontend.reductions.softmax import *
 from tensorframe.frontend.reductions.statistics import *
-from tensorframe.frontend.scalar_types import *
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.transformations import pending
 from tensorframe.graph.device import Device

@@ -12,25 +12,25 @@ from typing import Any
 import numpy as np
 
 from tensorframe.documentation.docstrings import complete
-from tensorframe.frontend.other_data import taking_any_data
+from tensorframe.frontend.dtypes.numpy_only_dtypes import taking_any_data
 
 # a module of the frontend, and the public names that it is loaded for: all that it exports
 EXPORTS = {
-    "autocast": "autocast",
-    "autotuning": "Autotuning autotune",
-    "calibration": "Calibration calibrate",
+    "mixed_precision.autocast": "autocast",
+    "diagnostics.autotuning": "Autotuning autotune",
+    "diagnostics.calibration": "Calibration calibrate",
     "creation.geometric": "geomspace logspace",
     "creation.grids": "fromfunction indices meshgrid",
-    "doctor": "doctor",
+    "diagnostics.doctor": "doctor",
     "files.leaves": "from_reader",
     "files.loading": "load load_metadata",
     "files.saving": "save",
-    "functions.elementwise": "elementwise",
-    "grad_scaler": "GradScaler",
+    "user_functions.elementwise": "elementwise",
+    "mixed_precision.grad_scaler": "GradScaler",
     "indexing.segments": "index_add segment_max segment_mean segment_min segment_prod segment_sum",
-    "jit": "jit",
+    "jit.jit": "jit",
     "linalg.stacks": "einsum_path matvec vecmat",
-    "machine_limits": "finfo iinfo",
+    "dtypes.machine_limits": "finfo iinfo",
     "numpy_names.along": "apply_along_axis apply_over_axes",
     "numpy_names.bits": "packbits unpackbits",
     "numpy_names.choosing": "choose compress extract piecewise resize select",
@@ -64,7 +64,7 @@ EXPORTS = {
     "ordering.order_statistics": "median nanmedian nanpercentile nanquantile percentile quantile",
     "ordering.sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique "
     "unique_all unique_counts unique_inverse unique_values",
-    "profiling": "Profile profile",
+    "diagnostics.profiling": "Profile profile",
     "raw_kernels.kernel": "raw_kernel",
     "reductions.calculus": "convolve correlate gradient trapezoid",
     "reductions.covariance": "corrcoef cov",
@@ -84,15 +84,15 @@ EXPORTS = {
 }
 # public names that are modules themselves, and where they stand
 NAMESPACES = {
-    "cache": "tensorframe.frontend.cache",
+    "cache": "tensorframe.frontend.diagnostics.cache",
     "char": "numpy.char",
     "ctypeslib": "numpy.ctypeslib",
     "emath": "tensorframe.frontend.numpy_names.emath",
     "extensions": "tensorframe.extensions",
     "fft": "tensorframe.frontend.fft",
-    "lib": "tensorframe.frontend.lib",
+    "lib": "tensorframe.frontend.numpy_names.lib",
     "ma": "numpy.ma",
-    "memory": "tensorframe.frontend.memory",
+    "memory": "tensorframe.frontend.diagnostics.memory",
     "nn": "tensorframe.nn",
     "polynomial": "numpy.polynomial",
     "optim": "tensorframe.optim",

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.casting import same_kind
+from tensorframe.frontend.dtypes.casting import same_kind
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast
 

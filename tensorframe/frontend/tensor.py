@@ -15,11 +15,11 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.mapping import mapping
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
+from tensorframe.runtime.eager.scalars import Number
+from tensorframe.runtime.eager.single_node import run_single
+from tensorframe.runtime.eager.ufuncs import run_ready, run_source
+from tensorframe.runtime.eager.views import run_viewed
 from tensorframe.runtime.evaluate import evaluate, host_array
-from tensorframe.runtime.known import Number
-from tensorframe.runtime.ready import run_ready, run_source
-from tensorframe.runtime.single import run_single
-from tensorframe.runtime.views import run_viewed
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -90,7 +90,7 @@ class Tensor(TensorMethods):
             return self
         try:
             if not wait:
-                from tensorframe.runtime.handing_over import hand_over
+                from tensorframe.runtime.asynchronous import hand_over
 
                 hand_over((node,))
                 return self
@@ -111,7 +111,7 @@ class Tensor(TensorMethods):
                 raise
             return _held_by_host(self)
         if type(node.storage.handle) is not np.ndarray:  # else it is there
-            from tensorframe.runtime.handing_over import wait_for  # programs on the cpu do without
+            from tensorframe.runtime.asynchronous import wait_for  # programs on the cpu do without
 
             wait_for(node)
         return self
@@ -132,7 +132,7 @@ class Tensor(TensorMethods):
 
 def _held_by_host(tensor: Tensor) -> Tensor:
     """Return a tensor that is larger than a buffer of its device, whose elements the host has from now on."""
-    from tensorframe.runtime.outgrown import held_by_host
+    from tensorframe.runtime.streaming.oversized_tensors import held_by_host
 
     tensor._rebind(held_by_host(tensor.node))
     return tensor

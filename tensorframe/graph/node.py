@@ -74,9 +74,9 @@ class Node:
 
     `attrs` are hashable values in the order of `op.attributes`. Immutability is a convention (enforcing it would
     triple the cost of recording); only `settle` changes a node, and it does not change what the node means. `spent` is
-    what evaluations spent on it without storing it: see runtime/reuse.py. `converted` is a weak reference to its cast,
-    once there was one: see graph/record.py. `code` and `offset` are the `site` until somebody asks for it: a tuple each
-    would be a third of all objects that Python's collector of cycles goes through while a program records.
+    what evaluations spent on it without storing it: see runtime/materialization.py. `converted` is a weak reference to
+    its cast, once there was one: see graph/record.py. `code` and `offset` are the `site` until somebody asks for it: a
+    tuple each would be a third of all objects that Python's collector of cycles goes through while a program records.
     """
 
     __slots__ = (

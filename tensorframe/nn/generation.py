@@ -10,12 +10,12 @@ import numpy as np
 
 from tensorframe.dtypes import INTEGER, float32, int32
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from tensorframe.frontend.arguments import host_default
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.indexing.searching import where
-from tensorframe.frontend.jit import jit
+from tensorframe.frontend.jit.arguments import host_default
+from tensorframe.frontend.jit.jit import jit
 from tensorframe.frontend.ordering.sorting import sort, topk
 from tensorframe.frontend.random.distributions import uniform
 from tensorframe.frontend.random.keys import Key, random_key, split

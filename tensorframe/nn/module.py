@@ -10,8 +10,8 @@ from tensorframe.backends.registry import named_device
 from tensorframe.dtypes import COMPLEX, FLOATING, DTypeLike, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, TensorFrameError
 from tensorframe.frontend.array_like import ArrayLike
+from tensorframe.frontend.diagnostics.pages import Page
 from tensorframe.frontend.operands import operand
-from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import holds

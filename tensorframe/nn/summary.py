@@ -16,15 +16,15 @@ from tensorframe.backends.registry import default_device
 from tensorframe.dtypes import FLOAT
 from tensorframe.errors import ArgumentError, GradientError
 from tensorframe.frontend.creation.filled import zeros
+from tensorframe.frontend.diagnostics.pages import Page
+from tensorframe.frontend.diagnostics.tables import table
 from tensorframe.frontend.operands import operand
-from tensorframe.frontend.pages import Page
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.transformations.gradients import value_and_grad
 from tensorframe.frontend.trees import build, flatten
 from tensorframe.frontend.trials.estimates import Estimate, estimate_on, operations
 from tensorframe.frontend.trials.relocation import described, holds_values
-from tensorframe.frontend.trials.tables import table
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, next_serial
 from tensorframe.graph.shape import Shape

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from tensorframe import config
 from tensorframe.cells import shell
 from tensorframe.errors import TensorFrameError, when_made
-from tensorframe.frontend import pages
+from tensorframe.frontend.diagnostics import pages
 from tensorframe.frontend.protocols import host
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph import networks
-from tensorframe.runtime import progress
-from tensorframe.runtime.progress import Display
+from tensorframe.runtime.progress import monitor
+from tensorframe.runtime.progress.monitor import Display
 from tensorframe.schedule.plan import Plan
 
 if TYPE_CHECKING:
     import networkx
 
-    from tensorframe.frontend.pages import Page
+    from tensorframe.frontend.diagnostics.pages import Page
     from tensorframe.notebook.picture import Picture
 
 __all__: list[str] = []
@@ -148,4 +148,4 @@ config.when_configured(_show_in_scripts)
 # not before there is something to show: importing tensorframe changes nothing of the program
 when_made.append(_show_short_if_nobody_minds)
 host.when_handed_out.append(_advise_after_errors)
-progress.displays.append(_progress_in_a_notebook)
+monitor.displays.append(_progress_in_a_notebook)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorframe.backends.limits import Limits
-from tensorframe.frontend.calibration import CalibratedDevice, Calibration
+from tensorframe.frontend.diagnostics.calibration import CalibratedDevice, Calibration
 from tensorframe.notebook.results import device_name, result_page, table
 from tensorframe.notebook.style import gauge, hue, numbers, text, words
 from tensorframe.notebook.wording import counted

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tensorframe.errors import CancelledError
+from tensorframe.frontend.diagnostics.tables import shorten
 from tensorframe.frontend.protocols.preview import seconds_for, seen
 from tensorframe.frontend.protocols.printing import PATIENCE
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.trials.tables import shorten
 from tensorframe.notebook.card.look import SMALL
 from tensorframe.notebook.card.state import state_of
 from tensorframe.notebook.card.text import printed, toned

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from tensorframe.frontend.plans import explain
-from tensorframe.frontend.profiling import profile
+from tensorframe.frontend.diagnostics.plans import explain
+from tensorframe.frontend.diagnostics.profiling import profile
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.notebook.explanation import SHEET, body_of
 from tensorframe.notebook.style import page, text

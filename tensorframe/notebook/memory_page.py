@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe.frontend.memory import HEADS, DeviceMemory, MemoryStatistics, cells
+from tensorframe.frontend.diagnostics.memory import HEADS, DeviceMemory, MemoryStatistics, cells
 from tensorframe.notebook.results import device_name, result_page, table
 from tensorframe.notebook.style import gauge, hue, numbers, words
 from tensorframe.notebook.wording import counted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tensorframe.frontend.profiling import Profile
-from tensorframe.frontend.trials.tables import shorten
+from tensorframe.frontend.diagnostics.profiling import Profile
+from tensorframe.frontend.diagnostics.tables import shorten
 from tensorframe.notebook.figures import share_text, time_text
 from tensorframe.notebook.style import (
     APART,

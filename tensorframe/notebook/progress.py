@@ -6,9 +6,9 @@ from typing import Any
 
 from tensorframe.cells import shell
 from tensorframe.notebook.style import SHADE, hue, page, text
-from tensorframe.runtime.progress import Display
-from tensorframe.runtime.under_way import State
-from tensorframe.runtime.wording import amounts, step_words, time_words
+from tensorframe.runtime.progress.monitor import Display
+from tensorframe.runtime.progress.phases import State
+from tensorframe.runtime.progress.phrases import amounts, step_words, time_words
 
 _SHEET = """
 .tensorframe .way .row{display:flex;justify-content:space-between;gap:1.5em;flex-wrap:wrap}

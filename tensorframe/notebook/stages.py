@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tensorframe.errors import ArgumentError
-from tensorframe.frontend.scope import names_in_scope
+from tensorframe.frontend.diagnostics.scope import names_in_scope
 from tensorframe.graph.record import is_constant
 from tensorframe.notebook.diagrams.planned import diagram_of_plan
 from tensorframe.notebook.diagrams.recorded import diagram_of_nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorframe.frontend.doctor import Diagnosis, Finding
+from tensorframe.frontend.diagnostics.doctor import Diagnosis, Finding
 from tensorframe.frontend.trials.estimates import Estimate
 from tensorframe.frontend.trials.timing import Benchmark, TimedBackend
 from tensorframe.frontend.trials.timing import row_of as timed_row

@@ -25,22 +25,22 @@ from tensorframe.graph.growth import not_looked_at, tell_if_large
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, new_node, next_serial, ticks
 from tensorframe.ops.creation import DATA, FILE
-from tensorframe.runtime import events
-from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
-from tensorframe.runtime.executor import run, run_alone
-from tensorframe.runtime.failures import explain_leaf, locate
-from tensorframe.runtime.few import run_few
-from tensorframe.runtime.fitting import fits, give_back
-from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
-from tensorframe.runtime.pace import catch_up_with
-from tensorframe.runtime.progress import under_way
-from tensorframe.runtime.ready import run_ready
-from tensorframe.runtime.recognition import run_recognized
-from tensorframe.runtime.reuse import chosen
-from tensorframe.runtime.single import handle_of, run_single
-from tensorframe.runtime.small import run_small
-from tensorframe.runtime.under_way import Planning
+from tensorframe.runtime.eager.few_nodes import run_few
+from tensorframe.runtime.eager.single_node import handle_of, run_single
+from tensorframe.runtime.eager.small_graphs import run_small
+from tensorframe.runtime.eager.ufuncs import run_ready
+from tensorframe.runtime.execution import events
+from tensorframe.runtime.execution.events import Moment, Source, tell, tell_run, tell_small
+from tensorframe.runtime.execution.executor import run, run_alone
+from tensorframe.runtime.execution.failures import explain_leaf, locate
+from tensorframe.runtime.execution.leaves import early_readers, leaf_handle, stored
+from tensorframe.runtime.execution.memory_admission import fits, give_back
+from tensorframe.runtime.execution.throttling import catch_up_with
+from tensorframe.runtime.guards.recognition import run_recognized
+from tensorframe.runtime.materialization import chosen
+from tensorframe.runtime.plan_cache import PLANS
+from tensorframe.runtime.progress.monitor import under_way
+from tensorframe.runtime.progress.phases import Planning
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.plan import Plan
 
@@ -52,7 +52,7 @@ _LONGEST_PAUSE, _LONGEST_DELAY = 64 * EVERY, 8 * EVERY
 def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = True) -> None:
     """Compute `roots` together, and store what they need that is costly, or needed again, and still referenced.
 
-    What is needed again is stored if that takes at most so many operations: see runtime/reuse.py. `most=0` leaves no
+    What is needed again is stored if that takes at most so many operations: see materialization.py. `most=0` leaves no
     trace in what is not computed. `single` is what `run_single` said of the only root, if it was asked already.
     """
     if single:
@@ -64,7 +64,9 @@ def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = 
         return
     stamps = [perf_counter_ns()] if spans.collectors else None
     if PLANS.is_short:
-        from tensorframe.runtime.light import admit_small  # loaded with the limit
+        from tensorframe.runtime.execution.small_admissions import (
+            admit_small,  # loaded with the limit
+        )
 
         admit_small(pending[0])
     early.begin(pending[-1].serial)
@@ -95,7 +97,9 @@ def _small_parts_computed(
     pending: Sequence[Node], options: Options, stamps: list[int] | None
 ) -> list[int] | None:
     """Compute costly small parts of a graph that gets a plan, and return when the rest begins, if times are taken."""
-    from tensorframe.runtime.small_parts import run_small_parts  # loaded by the first plan
+    from tensorframe.runtime.eager.small_subgraphs import (
+        run_small_parts,  # loaded by the first plan
+    )
 
     part = run_small_parts(pending, options, alone)
     if part is None or stamps is None:
@@ -200,7 +204,9 @@ def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> N
     """Run a request by its plan, which is made if there is none."""
     for leaf in request.leaves:
         if leaf.op is FILE and leaf.storage is None:
-            from tensorframe.runtime.streams import stream_files  # loaded by the first file
+            from tensorframe.runtime.streaming.out_of_core import (
+                stream_files,  # loaded by the first file
+            )
 
             if stream_files(request, plan):
                 return
@@ -282,7 +288,9 @@ def host_array(node: Node) -> np.ndarray[Any, Any]:
     except OutOfMemoryError as error:
         if not error.outgrown:
             raise
-        from tensorframe.runtime.outgrown import on_host  # for tensors larger than a buffer
+        from tensorframe.runtime.streaming.oversized_tensors import (
+            on_host,  # for tensors larger than a buffer
+        )
 
         storage = on_host(node).storage
     handle = storage.handle
@@ -338,7 +346,7 @@ class _Early:
         self._latest = node.serial
         if getattr(sys, "meta_path", None) is None:
             return  # the interpreter is being taken down
-        from tensorframe.runtime.early import compute_early
+        from tensorframe.runtime.early_evaluation import compute_early
 
         soon = compute_early(node, begins=self._has_begun)
         self._has_begun = False

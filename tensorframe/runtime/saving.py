@@ -25,7 +25,7 @@ def evaluate_into(roots: Sequence[Node], sinks: Sequence[Sink]) -> None:
     """Compute `roots` together, and write each to its sink, which is left open."""
     if not _certainly_fits(roots):
         # loaded by the first tensor that is saved before it is computed
-        from tensorframe.runtime.streams import stream_into
+        from tensorframe.runtime.streaming.out_of_core import stream_into
 
         if stream_into(roots, sinks):
             return

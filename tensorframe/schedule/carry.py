@@ -1,7 +1,7 @@
 """Carrying, as graphs: what a tile leaves of a reduction over the cut, and how a scan goes on from the tile before.
 
 Sums of floats leave the totals of their pieces, in the dtype in which elements of a piece are added, which loses
-nothing; `runtime/totals.py` joins them one after the other, as kernels do (`kernel/ir/order.py`).
+nothing; `runtime/streaming/partial_aggregates.py` joins them one after the other, as kernels do (`kernel/ir/order.py`).
 """
 
 from __future__ import annotations

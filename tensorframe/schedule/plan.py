@@ -118,12 +118,14 @@ class Plan(PlanMethods):
     steps: list[Step]
     outputs: tuple[int, ...]
     runner: Any = None  # the compiled steps, once it has run
-    outlook: Any = None  # what may be worth storing besides: see runtime/reuse.py
+    outlook: Any = None  # what may be worth storing besides: see runtime/materialization.py
     peak: dict[Device, int] = field(default_factory=dict)
     consumers: Any = None  # of each node, once its values were named: see schedule/consumers.py
     names: dict[int, str] = field(default_factory=dict)  # slots that the program has names for
     descriptions: dict[int, str] = field(default_factory=dict)  # the others, by op and line
-    stream: str = ""  # its stream, if it does not fit into memory: see runtime/streams.py
+    stream: str = (
+        ""  # its stream, if it does not fit into memory: see runtime/streaming/out_of_core.py
+    )
 
     def name_of(self, slot: int) -> str:
         """Return what a value is called: the program's variable, else its op and line (`schedule/naming.py`).

@@ -1,7 +1,7 @@
 """Tiles: which block of each operand a block of a result needs, and what joins the results of blocks along a cut.
 
 All of it is plain data about one op, so that any executor can use it: streaming on one machine (`schedule/cut.py`,
-`runtime/streaming.py`), a cluster with one task for each block. A block is an interval for each axis.
+`runtime/streaming/tiled_execution.py`), a cluster with one task for each block. A block is an interval for each axis.
 
     part = part_of(op, attrs, operand_shapes, shape, block)
 

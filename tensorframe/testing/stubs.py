@@ -65,7 +65,7 @@ OPERATORS = {
 ANNOTATIONS = {
     "Any": "typing",
     "ArrayLike": "tensorframe.frontend.array_like",
-    "Casting": "tensorframe.frontend.casting",
+    "Casting": "tensorframe.frontend.dtypes.casting",
     "DTypeLike": "tensorframe.dtypes",
     "Literal": "typing",
     "Output": "tensorframe.frontend.outputs",

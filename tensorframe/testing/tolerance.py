@@ -3,7 +3,7 @@
 Leaves are small multiples of one half. While values stay small multiples of 1/8, sums and products are exact in any
 order, so that results may be compared exactly and comparisons, rounding and casts cannot tip over. Where a result is
 not exact, a bound of its absolute error is carried along: one for a tensor, known while a program is drafted.
-`runtime/rounding.py` bounds each element of values that are there.
+`runtime/checks/rounding_bounds.py` bounds each element of values that are there.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ from tensorframe.backends.llvm import (
 from tensorframe.backends.llvm import compile as compiling
 from tensorframe.backends.llvm import load as loading
 from tensorframe.kernel.ir import Store, load
-from tensorframe.runtime import foresight
-from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution import precompilation
+from tensorframe.runtime.execution.events import Moment, listen
+from tensorframe.runtime.plan_cache import PLANS
 from tests.backends.kernels import I
 
 RANDOM = np.random.default_rng(3)
@@ -206,7 +206,7 @@ def test_steps_of_equal_regions_are_one_kernel_to_foresight(two_threads, place, 
     """A network of many layers has more steps than kernels that are remembered, and few kernels."""
     begun, asked, _ = noted
     x = tfr.asarray(array(60, 70), device="llvm")
-    for number in range(foresight._MOST + 1):
+    for number in range(precompilation._MOST + 1):
         x = tfr.cumulative_sum(x * 0.5, axis=number % 2)
     x.numpy()
     kernels = {name for name in asked if name.startswith("k_")}

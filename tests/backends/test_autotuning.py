@@ -11,7 +11,7 @@ from tensorframe.backends import limits
 from tensorframe.backends.device import program
 from tensorframe.backends.registry import backend_of, forget_plans
 from tensorframe.errors import ArgumentError
-from tensorframe.frontend import autotuning
+from tensorframe.frontend.diagnostics import autotuning
 from tensorframe.kernel.groups.algorithms import tunings as tunings_module
 from tensorframe.kernel.groups.algorithms.blocking import Blocking, blocking_of
 from tensorframe.kernel.groups.algorithms.tunings import Tiling, near

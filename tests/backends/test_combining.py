@@ -8,7 +8,7 @@ from tensorframe import config
 from tensorframe.backends.llvm import lowering
 from tensorframe.errors import IndexingError
 from tensorframe.kernel.forms import scatter
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tests.kernel.interpreted import interpreting, kernels_of
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")

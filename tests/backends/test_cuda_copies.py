@@ -15,8 +15,8 @@ pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
 from tensorframe.backends.cuda import libraries, staging
 from tensorframe.backends.device import memory
 from tensorframe.backends.registry import backend_of
-from tensorframe.runtime import executor, pace
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.execution import executor, throttling
+from tensorframe.runtime.plan_cache import PLANS
 from tests.backends import host_gpu
 from tests.backends.late_gpu import LateEvent, late_gpu
 
@@ -65,11 +65,11 @@ def test_a_result_is_read_before_the_device_has_done_what_came_later(gpu):
 
 def test_that_holds_of_large_plans_whose_devices_are_waited_for(gpu, monkeypatch):
     monkeypatch.setattr(executor, "can_take_long", lambda _plan: True)
-    monkeypatch.setattr(pace, "_paces", {})
+    monkeypatch.setattr(throttling, "_paces", {})
     PLANS.clear()
     x = on_gpu(numbers(0))
     early, late = [(x * factor).compute(wait=False) for factor in (2, 3)]
-    assert pace._paces[CUDA]._given
+    assert throttling._paces[CUDA]._given
     np.testing.assert_array_equal(early.numpy(), numbers(0) * 2)
     assert early.compute().is_ready
     assert not late.is_ready

@@ -7,7 +7,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import IndexingError
-from tensorframe.runtime import checking as runtime_checking
+from tensorframe.runtime.checks import indices as runtime_checking
 from tests.backends.counts import counted
 from tests.backends.devices import on_every_device
 

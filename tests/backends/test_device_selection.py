@@ -10,7 +10,7 @@ from tensorframe.frontend.dispatch import call
 from tensorframe.kernel.groups.algorithms import selection
 from tensorframe.ops.rules import ordering
 from tensorframe.ops.sorting import SELECT
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tests.backends.counts import counted
 from tests.backends.devices import holds, on_every_device
 from tests.backends.test_device_sorting import INTEGERS, some

@@ -14,7 +14,7 @@ from tensorframe.backends.cpu.functions import CpuFunctions
 from tensorframe.dtypes import ANY, FLOAT
 from tensorframe.errors import OutOfMemoryError
 from tensorframe.graph.op import find
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 from tensorframe.backends.llvm.program import KernelProgram
@@ -206,7 +206,7 @@ def test_what_numpy_is_slow_at_gets_a_kernel_sooner_with_the_same_bits(name, mon
     monkeypatch.setattr(choice, "ENOUGH", 3 * choice.SLOW[name] * size)
     functions = CpuFunctions(ANY)
     monkeypatch.setattr("tensorframe.backends.cpu.engine._FUNCTIONS", functions)
-    monkeypatch.setattr("tensorframe.runtime.small._functions", {})
+    monkeypatch.setattr("tensorframe.runtime.eager.small_graphs._functions", {})
     made = []
     monkeypatch.setattr(
         "tensorframe.backends.llvm.ufunc.ufunc", lambda *kind: made.append(kind) or ufunc(*kind)

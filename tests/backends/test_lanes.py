@@ -7,7 +7,7 @@ import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.numpy.lanes import _piece, lane_prod, lane_sum
 from tensorframe.codegen.llvm.target import Target
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 

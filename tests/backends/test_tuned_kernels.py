@@ -11,7 +11,7 @@ from tensorframe.backends import limits
 from tensorframe.backends.device import program, tuned
 from tensorframe.backends.device.engine import KernelBackend
 from tensorframe.backends.registry import backend_of, forget_plans
-from tensorframe.frontend import autotuning
+from tensorframe.frontend.diagnostics import autotuning
 from tensorframe.kernel.groups import forms
 from tensorframe.kernel.groups.choices import (
     COLUMN_PARTS,

@@ -12,8 +12,9 @@ import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.cpu import choice
 from tensorframe.errors import TracingError
-from tensorframe.runtime import calls, recognition
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.eager import calls
+from tensorframe.runtime.guards import recognition
+from tensorframe.runtime.plan_cache import PLANS
 from tests.bits.programs import Leaves, Program
 
 Bits = list[bytes]

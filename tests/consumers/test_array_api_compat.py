@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution.events import Moment, listen
 
 
 def test_tensors_are_array_api_objects_of_this_namespace():

@@ -11,7 +11,7 @@ from examples.satellite.greenness import BANDS, anomalies, run
 from examples.satellite.scenes import CLOUD, GAP, Scenes
 from tensorframe.backends.registry import backend_of
 from tensorframe.graph.device import CPU
-from tensorframe.runtime import streams
+from tensorframe.runtime.streaming import out_of_core
 
 DAYS, SIDE = 120, 120
 
@@ -20,13 +20,13 @@ DAYS, SIDE = 120, 120
 def streamed(monkeypatch):
     """The streams that run, in the room of a few scenes."""
     runs = []
-    run_stream = streams.run_stream
+    run_stream = out_of_core.run_stream
 
     def noted(planned, targets):
         runs.append(planned)
         run_stream(planned, targets)
 
-    monkeypatch.setattr(streams, "run_stream", noted)
+    monkeypatch.setattr(out_of_core, "run_stream", noted)
     budget = backend_of(CPU).budget(CPU)
     monkeypatch.setattr(type(budget), "room", lambda _: 3 << 20)
     monkeypatch.setattr(type(budget), "has_room", lambda *_: True)  # for the compiler

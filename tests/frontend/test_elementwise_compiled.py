@@ -12,7 +12,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import FallbackWarning, TracingError
-from tensorframe.frontend.functions import compiled
+from tensorframe.frontend.user_functions import compiled
 from tensorframe.schedule.fallback import forget_warnings
 
 pytest.importorskip("numba", reason="Numba compiles functions that ask for values")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.runtime.events import listen
+from tensorframe.runtime.execution.events import listen
 from tests.runtime.new_memory import new_memory
 
 SHAPE = (1000, 1000)

@@ -303,7 +303,7 @@ class TestWhileRunning:
     def test_an_interrupt(self, x, monkeypatch):
         from tensorframe.backends.numpy import functions
         from tensorframe.graph.op import find
-        from tensorframe.runtime.cache import PLANS
+        from tensorframe.runtime.plan_cache import PLANS
 
         op = find("sort")
         right = functions.implementation[op]

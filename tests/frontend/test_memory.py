@@ -13,7 +13,7 @@ from tensorframe.backends.budget import Budget, add_callback
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.shortage import Watch
 from tensorframe.errors import ArgumentError, DeviceError
-from tensorframe.runtime.fitting import held_tensors
+from tensorframe.runtime.execution.memory_admission import held_tensors
 from tests.frontend.memories import HOST, LIMITED, MIB, counted, larger, leaf
 
 

@@ -18,7 +18,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends import c_heap
 from tensorframe.errors import OutOfMemoryError, OutOfRangeError
-from tensorframe.runtime.events import listen
+from tensorframe.runtime.execution.events import listen
 from tensorframe.testing.boxed import BoxedBackend
 from tests.frontend.memories import HOST, LIMITED, MIB, counted, larger, leaf
 

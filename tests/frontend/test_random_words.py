@@ -11,7 +11,7 @@ from tensorframe.backends.numpy.random import random_words
 from tensorframe.backends.registry import devices
 from tensorframe.frontend.random.keys import Stream
 from tensorframe.frontend.random.words import lanes, positions
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tests.frontend.philox import block, word
 
 # one device of each backend: words depend on the text of kernels, not on what runs it

@@ -10,7 +10,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import IndexingError, ScalarError
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution.events import Moment, listen
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tests.gradient.differences import wide
 
 

@@ -7,7 +7,7 @@ from tensorframe.kernel.forms import builder, columns, pieces, reductions, rows
 from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import order
 from tensorframe.machine import HOST
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.schedule.fusion import admission, merge
 
 SMALL = {

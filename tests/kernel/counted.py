@@ -25,8 +25,8 @@ from tensorframe.kernel.ir import (
 )
 from tensorframe.kernel.ir.interpret import evaluate
 from tensorframe.kernel.ir.walk import expressions, in_order
-from tensorframe.runtime.executor import run as execute
-from tensorframe.runtime.leaves import leaf_handle
+from tensorframe.runtime.execution.executor import run as execute
+from tensorframe.runtime.execution.leaves import leaf_handle
 from tests.kernel.interpreted import _new, planned
 
 # sums whose order is the elements': a loop of one waits for the element before

@@ -15,9 +15,9 @@ from tensorframe.kernel.ir import PAIR
 from tensorframe.kernel.ir import order as axes
 from tensorframe.kernel.ir.interpret import run, run_groups
 from tensorframe.kernel.nest import nest
-from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.executor import run as execute
-from tensorframe.runtime.leaves import leaf_handle
+from tensorframe.runtime.execution.executor import run as execute
+from tensorframe.runtime.execution.leaves import leaf_handle
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.pipeline import make_plan
 

@@ -4,7 +4,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution.events import Moment, listen
 
 
 @dataclass

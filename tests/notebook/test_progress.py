@@ -8,15 +8,15 @@ from jupyter_client.manager import start_new_kernel
 
 from tensorframe.graph.device import Device
 from tensorframe.notebook.progress import bar
-from tensorframe.runtime.under_way import State
+from tensorframe.runtime.progress.phases import State
 from tests.notebook.shells import COLOURS, environment_of_users, run_in_kernel
 
 SETUP = """\
 import numpy as np
 import tensorframe as tfr
-from tensorframe.runtime import progress
-progress._PATIENCE = 0.05
-progress._LOOK = 0.01
+from tensorframe.runtime.progress import monitor
+monitor._PATIENCE = 0.05
+monitor._LOOK = 0.01
 x = tfr.asarray(np.ones((700, 700), np.float32))
 def products(count):
     y = x

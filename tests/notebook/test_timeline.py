@@ -13,11 +13,11 @@ from IPython.core.formatters import DisplayFormatter
 import tensorframe as tfr
 from tensorframe.backends import registry
 from tensorframe.backends.limits import Limits
-from tensorframe.frontend.calibration import CalibratedDevice
+from tensorframe.frontend.diagnostics.calibration import CalibratedDevice
 from tensorframe.graph.device import Device
 from tensorframe.notebook.style import TRANSFER_HUE, hue
 from tensorframe.notebook.timeline import LABELS, MAKING_HUE, WIDTH, timeline
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.runtime.profiling.timeline import HOST, MAKING, TRANSFERS, Lane, Slice
 from tensorframe.testing.boxed import BoxedBackend
 

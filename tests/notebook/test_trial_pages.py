@@ -8,8 +8,8 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import tensorframe as tfr
-from tensorframe.frontend.doctor import Diagnosis, Finding
-from tensorframe.frontend.pages import Page
+from tensorframe.frontend.diagnostics.doctor import Diagnosis, Finding
+from tensorframe.frontend.diagnostics.pages import Page
 from tensorframe.frontend.trials.timing import TimedBackend
 from tests.notebook.graphs import values
 

@@ -19,13 +19,13 @@ from examples.notebooks import execution
 from tensorframe.backends.limits import Limits
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import info_of, unregister
-from tensorframe.frontend.calibration import CalibratedDevice
-from tensorframe.frontend.doctor import Diagnosis, Finding
+from tensorframe.frontend.diagnostics.calibration import CalibratedDevice
+from tensorframe.frontend.diagnostics.doctor import Diagnosis, Finding
 from tensorframe.graph.device import Device
 from tensorframe.notebook import progress
 from tensorframe.notebook.collections import card_of
 from tensorframe.notebook.magics import ShownPlans
-from tensorframe.runtime.under_way import State
+from tensorframe.runtime.progress.phases import State
 from tensorframe.testing.boxed import BoxedBackend
 from tests.notebook.graphs import small, values
 from tests.notebook.untrusted import declarations, is_allowed, plain, sanitized

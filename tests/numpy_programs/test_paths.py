@@ -9,7 +9,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.graph.node import discover
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution.events import Moment, listen
 from tensorframe.site import line_of
 
 

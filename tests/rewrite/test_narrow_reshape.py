@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensorframe as tfr
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution.events import Moment, listen
 
 SIZES = [24, 36, 60, 64]
 

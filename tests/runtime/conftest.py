@@ -6,8 +6,8 @@ import pytest
 
 from tensorframe.backends import registry
 from tensorframe.graph.node import ticks
-from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import early
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.testing.boxed import BoxedBackend
 
 

@@ -15,7 +15,7 @@ from tensorframe.backends.numpy.products.blas_calls import Matmul, calls_of, lib
 from tensorframe.errors import CancelledError, IndexingError, TracingError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import next_serial
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.runtime.replays.bound_plan import BoundPlan
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason="no compiled kernels")

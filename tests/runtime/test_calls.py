@@ -7,9 +7,9 @@ import tensorframe as tfr
 from tensorframe.frontend import dispatch
 from tensorframe.frontend.dispatch import apply
 from tensorframe.ops.elementwise import WHERE
-from tensorframe.runtime import cache
-from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime import plan_cache
+from tensorframe.runtime.execution.events import Moment, listen
+from tensorframe.runtime.plan_cache import PLANS
 from tests.runtime.small_calls import PLANNED, SIZES, frames, operands
 
 pytestmark = pytest.mark.usefixtures("no_plans")
@@ -124,7 +124,7 @@ def test_calls_are_forgotten_with_their_plans_and_are_not_too_many(monkeypatch):
     assert len(PLANS.calls(options)) == 1
     PLANS.clear()
     assert not PLANS.calls(options)
-    monkeypatch.setattr(cache, "_MOST_CALLS", 5)
+    monkeypatch.setattr(plan_cache, "_MOST_CALLS", 5)
     for size in range(1, 20):
         (-x[:size].compute()).compute()
         assert 0 < len(PLANS.calls(options)) <= 5

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 
 ROOT = Path(__file__).parents[2]
 DEEP = 100_000

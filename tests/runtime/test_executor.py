@@ -18,11 +18,12 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Trace
 from tensorframe.ops.elementwise import ADD
-from tensorframe.runtime import executor, observers, progress
-from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.events import Moment, listen
-from tensorframe.runtime.executor import runner_of
+from tensorframe.runtime.execution import executor, observers
+from tensorframe.runtime.execution.events import Moment, listen
+from tensorframe.runtime.execution.executor import runner_of
+from tensorframe.runtime.plan_cache import PLANS
+from tensorframe.runtime.progress import monitor
 from tensorframe.runtime.replays.replay import Replay
 from tensorframe.schedule.capture import capture
 
@@ -232,7 +233,7 @@ def test_observers_are_closed_when_a_step_fails(spy):
     started = []
 
     def fail(_inputs, _buffers):
-        started.append(len(progress._Watch.computes))
+        started.append(len(monitor._Watch.computes))
         raise ArithmeticError("in the step")
 
     x = leaf(41) - 7
@@ -244,7 +245,7 @@ def test_observers_are_closed_when_a_step_fails(spy):
     with listen(lambda event: None), pytest.raises(KernelError) as caught:
         x.compute()
     assert started == [1]
-    assert progress._Watch.computes == []
+    assert monitor._Watch.computes == []
     assert runner.observers  # it has not run yet
     assert caught.value.__cause__.args == ("in the step",)
     runner.actions = ((place, program, *rest),)

@@ -10,8 +10,8 @@ from tensorframe.backends.cpu.choice import SLOW
 from tensorframe.frontend.dispatch import handle_on
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, rows
-from tensorframe.runtime import calls, ready
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.eager import calls, ufuncs
+from tensorframe.runtime.plan_cache import PLANS
 from tests.runtime.small_calls import frames, operands
 
 pytestmark = pytest.mark.usefixtures("no_plans")
@@ -114,7 +114,7 @@ def test_an_op_of_several_calls_gets_a_kernel_with_the_same_bits(row, monkeypatc
     assert [type(function) for function in called] == [np.ufunc]
     assert not len(PLANS)
     if row.arity < 3:
-        assert ready.run_ready(call().node)
+        assert ufuncs.run_ready(call().node)
 
 
 @pytest.mark.parametrize("is_loaded", [False, True])

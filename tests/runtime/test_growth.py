@@ -9,7 +9,8 @@ import tensorframe as tfr
 from tensorframe.errors import GrowingGraphWarning
 from tensorframe.graph import growth
 from tensorframe.graph.node import ticks
-from tensorframe.runtime import evaluate, small
+from tensorframe.runtime import evaluate
+from tensorframe.runtime.eager import small_graphs
 
 TURNS = 16_000  # of two ops and more: some of their nodes are looked at
 
@@ -130,6 +131,6 @@ def test_the_passes_over_a_large_graph_tell_nothing(monkeypatch):
         for _ in range(5000):
             x = -(x * 2)  # no other test has planned it
     often(monkeypatch)
-    for module in (evaluate, small):
+    for module in (evaluate, small_graphs):
         monkeypatch.setattr(module, "tell_if_large", lambda _: None)
     assert not told(x.compute)

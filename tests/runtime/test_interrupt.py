@@ -13,7 +13,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends.numpy import functions
 from tensorframe.graph.op import find
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 
 ROOT = Path(__file__).parents[2]
 
@@ -146,8 +146,8 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
 import tensorframe as tfr
-from tensorframe.runtime import progress
-from tensorframe.runtime.under_way import Compute
+from tensorframe.runtime.progress import monitor
+from tensorframe.runtime.progress.phases import Compute
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
 device, work = sys.argv[1:]
@@ -185,7 +185,7 @@ pressed = []
 
 def running():
     # what is being planned does not run yet
-    parts = [part for wait in tuple(progress._Watch.computes) for part in wait.parts[-1:]]
+    parts = [part for wait in tuple(monitor._Watch.computes) for part in wait.parts[-1:]]
     return {part for part in parts if isinstance(part, Compute)}
 
 
@@ -215,7 +215,7 @@ for attempt in range(10):
     except KeyboardInterrupt:
         pass  # between two computes: the one that was seen had just ended
 assert not tensor.is_computed
-assert not progress._Watch.computes
+assert not monitor._Watch.computes
 assert np.array_equal(rows.numpy(), before)
 assert np.array_equal(aside.numpy(), before * 2)
 np.testing.assert_allclose(kept.numpy(), before.sum(axis=0), rtol=1e-4)

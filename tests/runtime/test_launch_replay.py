@@ -15,8 +15,8 @@ import tensorframe as tfr
 from tensorframe.backends.device import recorded
 from tensorframe.errors import DeviceError, IndexingError, TracingError
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.runtime import executor, pace
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.execution import executor, throttling
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.runtime.replays import launch_replay
 from tests.backends.counts import counted
 from tests.backends.devices import FOUND, on_every_device
@@ -336,9 +336,9 @@ def test_nobody_waits_for_the_device_while_launches_are_recorded(
     waits: list[bool] = []
     monkeypatch.setattr(recorded, "_noted", noted)
     monkeypatch.setattr(executor, "can_take_long", lambda _plan: True)
-    monkeypatch.setattr(pace, "_FIRST", 0.0)
-    monkeypatch.setattr(pace._Pace, "catch_up", lambda *_: waits.append(bool(held)))
-    monkeypatch.setattr(pace, "_paces", {})
+    monkeypatch.setattr(throttling, "_FIRST", 0.0)
+    monkeypatch.setattr(throttling._Pace, "catch_up", lambda *_: waits.append(bool(held)))
+    monkeypatch.setattr(throttling, "_paces", {})
     PLANS.clear()
     append, stored = appending(device), begun(device)
     for call in range(MANY):

@@ -17,7 +17,7 @@ from tensorframe.backends.base import DeviceInfo
 from tensorframe.backends.limits import Limits, keep, limits_of
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.errors import DeviceError, KernelError
-from tensorframe.frontend import calibration
+from tensorframe.frontend.diagnostics import calibration
 from tensorframe.graph.device import Device
 from tensorframe.testing.boxed import BoxedBackend
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 import tensorframe as tfr
-from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution.events import Moment, listen
+from tensorframe.runtime.plan_cache import PLANS
 from tests.backends.devices import on_every_device
 
 

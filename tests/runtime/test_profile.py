@@ -14,8 +14,9 @@ from tensorframe.backends.llvm import functions
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.errors import ArgumentError, KernelError
 from tensorframe.graph.device import Device
-from tensorframe.runtime import evaluate, events, executor, observers
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime import evaluate
+from tensorframe.runtime.execution import events, executor, observers
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.runtime.profiling import collection
 from tensorframe.runtime.replays import replay
 from tests.runtime.profiled import N, here, numbers

@@ -10,7 +10,7 @@ from tensorframe.backends.device.memory import Pool, rounded
 from tensorframe.backends.device.watching import Watch
 from tensorframe.backends.registry import backend_of
 from tensorframe.graph.device import Device
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tests.backends.devices import on_every_device
 from tests.backends.test_device_memory import Counting
 from tests.runtime.profiled import N, here, numbers

@@ -10,7 +10,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends import registry, spans
 from tensorframe.graph.device import Device
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 
 
 class TestOpeningDevices:

@@ -19,15 +19,16 @@ from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import KernelBackend
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.graph.device import Device
-from tensorframe.runtime import pace, progress, terminal
-from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.events import listen
-from tensorframe.runtime.executor import _settled, runner_of
-from tensorframe.runtime.observers import shown as counting
-from tensorframe.runtime.progress import can_take_long
-from tensorframe.runtime.under_way import Compute, Phase
-from tensorframe.runtime.wording import amounts, step_words, time_words
+from tensorframe.runtime.execution import throttling
+from tensorframe.runtime.execution.events import listen
+from tensorframe.runtime.execution.executor import _settled, runner_of
+from tensorframe.runtime.execution.observers import shown as counting
+from tensorframe.runtime.plan_cache import PLANS
+from tensorframe.runtime.progress import monitor, terminal
+from tensorframe.runtime.progress.monitor import can_take_long
+from tensorframe.runtime.progress.phases import Compute, Phase
+from tensorframe.runtime.progress.phrases import amounts, step_words, time_words
 from tensorframe.schedule import pipeline
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.peak import peak_bytes
@@ -60,10 +61,10 @@ def shown(monkeypatch):
         drawn.append(Noting())
         return drawn[-1]
 
-    monkeypatch.setattr(progress, "displays", [display])
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "_LOOK", 0.005)
-    monkeypatch.setattr(progress, "_MUCH", 0)
+    monkeypatch.setattr(monitor, "displays", [display])
+    monkeypatch.setattr(monitor, "_PATIENCE", 0.0)
+    monkeypatch.setattr(monitor, "_LOOK", 0.005)
+    monkeypatch.setattr(monitor, "_MUCH", 0)
     PLANS.clear()
     with tfr.config.override(fuse=False, small_size=0, small_nodes=0, progress="on"):
         yield drawn
@@ -145,7 +146,7 @@ def test_what_is_drawn_is_over_when_the_compute_is(shown, slow):
     for _ in range(3):
         chain(slow.device, 2).compute()
         assert all(one.closed == 1 for one in shown)
-    assert not progress._Watch.computes
+    assert not monitor._Watch.computes
 
 
 def test_what_fails_is_closed_too(shown, slow, monkeypatch):
@@ -168,7 +169,7 @@ def test_a_display_that_fails_is_left_alone(shown, slow, monkeypatch):
         asked.append(1)
         raise OSError("no terminal")
 
-    monkeypatch.setattr(progress, "displays", [broken])
+    monkeypatch.setattr(monitor, "displays", [broken])
     slow.seen = lambda: bool(asked) and monotonic()
     x = tfr.asarray(np.ones((4, 4)), device=slow.device)
     assert (x + 1).sum().item() == 32.0
@@ -177,7 +178,7 @@ def test_a_display_that_fails_is_left_alone(shown, slow, monkeypatch):
 
 def test_the_option_turns_it_off(shown, monkeypatch):
     asked = []
-    monkeypatch.setattr(progress, "displays", [lambda: asked.append(1)])
+    monkeypatch.setattr(monitor, "displays", [lambda: asked.append(1)])
     with tfr.config.override(progress="off", small_size=0):
         chain("cpu").compute()
         sleep(0.05)
@@ -300,21 +301,21 @@ def test_whoever_checks_or_listens_sees_how_far_it_is_too(shown, slow, watch):
             tensor.compute()
         assert heard
     assert {state.done for one in shown for state in one.states} >= {1, 2, 3}
-    assert not progress._Watch.computes
+    assert not monitor._Watch.computes
 
 
 def test_without_a_display_no_thread_polls(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert not progress.is_displayed()
+    assert not monitor.is_displayed()
     monkeypatch.setattr(sys, "stderr", None)
-    assert not progress.is_displayed()
+    assert not monitor.is_displayed()
     monkeypatch.setattr(sys, "stderr", Screen())
-    assert progress.is_displayed()
+    assert monitor.is_displayed()
     with tfr.config.override(progress="off"):
-        assert not progress.is_displayed()
+        assert not monitor.is_displayed()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with tfr.config.override(progress="on"):
-        assert progress.is_displayed()
+        assert monitor.is_displayed()
 
 
 def test_memory_under_way_is_that_of_the_estimate():
@@ -332,15 +333,15 @@ def test_a_long_plan_interrupted_is_no_longer_under_way(slow, shown, monkeypatch
     monkeypatch.setattr(slow, "compile", lambda *_: interrupted)
     with pytest.raises(tfr.errors.CancelledError):
         chain(slow.device).compute()
-    assert not progress._Watch.computes
+    assert not monitor._Watch.computes
     assert all(one.closed == 1 for one in shown)
 
 
 def test_devices_are_waited_for_as_their_work_adds_up(shown, slow, monkeypatch):
-    monkeypatch.setattr(pace, "_FIRST", 2 * 2 * 64 * 64 * 4)  # what two steps move
-    monkeypatch.setattr(pace, "_SHORTEST", 0.0)
-    monkeypatch.setattr(pace, "_LONGEST", np.inf)
-    pace._paces.clear()
+    monkeypatch.setattr(throttling, "_FIRST", 2 * 2 * 64 * 64 * 4)  # what two steps move
+    monkeypatch.setattr(throttling, "_SHORTEST", 0.0)
+    monkeypatch.setattr(throttling, "_LONGEST", np.inf)
+    throttling._paces.clear()
     slow.seen = monotonic  # at once
     with tfr.config.override(progress="off"):
         chain(slow.device, 8).compute()
@@ -348,7 +349,7 @@ def test_devices_are_waited_for_as_their_work_adds_up(shown, slow, monkeypatch):
         before = slow.waits
         chain(slow.device, 8).compute()
         assert 3 <= slow.waits - before <= 5
-    pace._paces.clear()
+    throttling._paces.clear()
 
 
 class Screen(io.StringIO):
@@ -401,11 +402,11 @@ def test_words(state):
 
 SCRIPT = """
 import sys, threading, time, numpy as np, tensorframe as tfr
-from tensorframe.runtime import progress
+from tensorframe.runtime.progress import monitor
 
-progress._PATIENCE, progress._LOOK = 0.0, 0.001
+monitor._PATIENCE, monitor._LOOK = 0.0, 0.001
 looked = threading.Event()
-progress.displays.append(looked.set)  # it has no display: the next is asked
+monitor.displays.append(looked.set)  # it has no display: the next is asked
 x = tfr.asarray(np.ones((900, 900), np.float32))
 until = time.monotonic() + float(sys.argv[1])
 while True:  # a fast or a busy machine is done before the thread has polled
@@ -436,12 +437,12 @@ def test_a_script_whose_output_goes_elsewhere(wanted, drawn, seconds):
 
 
 def test_the_thread_goes_when_nothing_has_run_for_a_while(shown, monkeypatch):
-    monkeypatch.setattr(progress, "_IDLE", 1)
+    monkeypatch.setattr(monitor, "_IDLE", 1)
     chain("cpu").compute()
     until = monotonic() + 20
-    while progress._Watch.thread is not None and monotonic() < until:
+    while monitor._Watch.thread is not None and monotonic() < until:
         sleep(0.01)
-    assert progress._Watch.thread is None
+    assert monitor._Watch.thread is None
     names = {one.name for one in threading.enumerate()}
     assert "tensorframe progress" not in names or monotonic() < until
 

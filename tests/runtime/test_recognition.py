@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.runtime import recognition
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.guards import recognition
+from tensorframe.runtime.plan_cache import PLANS
 
 TURNS = recognition.RUNS + 3
 LARGE, FEW = (60, 100), (3, 5)

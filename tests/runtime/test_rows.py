@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.graph.node import Node
-from tensorframe.runtime.rows import UnseenRow, _Row
+from tensorframe.runtime.eager.rows import UnseenRow, _Row
 
 # `offset` is of nodes that were recorded, and says nothing without `code`
 _OTHERS = ("__weakref__", "converted", "offset")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 
 THREADS = [2, 8]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.events import Event, Moment, listen
+from tensorframe.runtime.execution.events import Event, Moment, listen
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.schedule.plan import Plan, human_bytes
 from tests.runtime.new_memory import new_memory
 

@@ -10,7 +10,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.kernel.groups import prologue
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.schedule.fusion import merging, prologues
 from tests.backends.devices import on_every_device
 

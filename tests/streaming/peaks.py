@@ -12,7 +12,7 @@ from pathlib import Path
 import tensorframe as tfr
 from tensorframe.backends import host_memory
 from tensorframe.graph.device import CPU
-from tensorframe.runtime import streams
+from tensorframe.runtime.streaming import out_of_core
 
 PROGRAMS = {
     "map": lambda x: x * 2 + 1,
@@ -45,7 +45,7 @@ def _status(name):
 def measured(make, source, limit):
     """What a program is projected to take, by how much the process grew, and the most that it had to itself."""
     runs = []
-    run = streams.run_stream
+    run = out_of_core.run_stream
 
     def noted(planned, targets):
         runs.append(projected(planned))
@@ -57,12 +57,12 @@ def measured(make, source, limit):
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins again
     before = _status("VmRSS")
     beside = before - host_memory.own()  # pages of libraries
-    streams.run_stream = noted
+    out_of_core.run_stream = noted
     try:
         with tfr.memory.limit(limit):
             tfr.save(target, result)
     finally:
-        streams.run_stream = run
+        out_of_core.run_stream = run
     most = _status("VmHWM")
     return max(runs, default=0), most - before, most - beside
 

@@ -14,9 +14,9 @@ from tensorframe.backends.host_pool import pool
 from tensorframe.files.ahead import WriteBehind
 from tensorframe.graph.device import CPU
 from tensorframe.runtime.evaluate import evaluate, plan_of
-from tensorframe.runtime.stream_plan import StreamPlan, plan_stream
-from tensorframe.runtime.streaming import Assembled, is_file
-from tensorframe.runtime.streams import run_stream
+from tensorframe.runtime.streaming.out_of_core import run_stream
+from tensorframe.runtime.streaming.planning import StreamPlan, plan_stream
+from tensorframe.runtime.streaming.tiled_execution import Assembled, is_file
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.peak import growth
 from tensorframe.schedule.pipeline import transform
@@ -160,8 +160,8 @@ def allocated_by(planned, core):
         # memory is NumPy's while the pool is busy, and so traced; no tile prints a guard, which one in 64 would
         with (
             pool._lock,
-            patch("tensorframe.runtime.streaming.WriteBehind", SlowDisk),
-            patch("tensorframe.runtime.recognition.RUNS", sys.maxsize),
+            patch("tensorframe.runtime.streaming.tiled_execution.WriteBehind", SlowDisk),
+            patch("tensorframe.runtime.guards.recognition.RUNS", sys.maxsize),
         ):
             run_stream(planned, sinks)
         _, traced = tracemalloc.get_traced_memory()

@@ -11,7 +11,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends.registry import backend_of
 from tensorframe.errors import OutOfMemoryError
-from tensorframe.runtime import streams
+from tensorframe.runtime.streaming import out_of_core
 
 DEVICES = [name for name in ("opencl", "wgpu") if name in tfr.backends.available()]
 LARGEST = 1 << 20
@@ -108,7 +108,7 @@ def test_several_results_are_computed_each_as_it_can_be(device, values):
 def test_what_was_computed_is_not_computed_again(device, values, monkeypatch):
     y = (tfr.asarray(values, device=device) * 2).compute()
     begun = []
-    monkeypatch.setattr(streams, "run_stream", lambda *_: begun.append(1))
+    monkeypatch.setattr(out_of_core, "run_stream", lambda *_: begun.append(1))
     assert np.array_equal(y.numpy(), values * 2)
     assert y.compute().is_computed
     assert not begun

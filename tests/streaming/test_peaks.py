@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.runtime.stream_plan import StreamPlan, plan_stream
+from tensorframe.runtime.streaming.planning import StreamPlan, plan_stream
 from tests.streaming.peaks import PROGRAMS, projected
 from tests.streaming.programs import allocated_by, peaks_in_memory
 from tests.streaming.runs import core_of, in_memory, tensors_of

@@ -12,7 +12,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.errors import FileFormatError, OutOfMemoryError, ReadError, WriteError
 from tensorframe.frontend.files import objects
 from tensorframe.graph.device import CPU
-from tensorframe.runtime import streams
+from tensorframe.runtime.streaming import out_of_core
 
 MEBI = 1 << 20
 SHAPE = (3000, 500)  # 6 MB of float32
@@ -23,13 +23,13 @@ VALUES = np.random.default_rng(0).standard_normal(SHAPE, dtype=np.float32)
 def streamed(monkeypatch):
     """The streams that run, in the room of a few tiles."""
     runs = []
-    run = streams.run_stream
+    run = out_of_core.run_stream
 
     def noted(planned, targets):
         runs.append(planned)
         run(planned, targets)
 
-    monkeypatch.setattr(streams, "run_stream", noted)
+    monkeypatch.setattr(out_of_core, "run_stream", noted)
     budget = backend_of(CPU).budget(CPU)
     monkeypatch.setattr(type(budget), "room", lambda _: 4 * MEBI)
     monkeypatch.setattr(type(budget), "has_room", lambda *_: True)  # for the compiler

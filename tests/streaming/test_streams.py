@@ -5,10 +5,15 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.graph.device import CPU
-from tensorframe.runtime import stream_plan, streaming
-from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.stream_plan import Obstacles, StreamPlan, plan_stream, planned_stream
-from tensorframe.runtime.streaming import Assembled
+from tensorframe.runtime.plan_cache import PLANS
+from tensorframe.runtime.streaming import planning, tiled_execution
+from tensorframe.runtime.streaming.planning import (
+    Obstacles,
+    StreamPlan,
+    plan_stream,
+    planned_stream,
+)
+from tensorframe.runtime.streaming.tiled_execution import Assembled
 from tensorframe.schedule.cut import Obstacle
 from tests.streaming.runs import core_of, cut_of, in_memory, in_tiles, saved, stream_of, tensors_of
 
@@ -136,8 +141,8 @@ def test_results_made_from_nothing_are_cut_too():
 
 def test_blocks_of_a_tile_are_found_once(tmp_path, monkeypatch):
     found = []
-    find = streaming.tile_of
-    monkeypatch.setattr(streaming, "tile_of", lambda *given: found.append(1) or find(*given))
+    find = tiled_execution.tile_of
+    monkeypatch.setattr(tiled_execution, "tile_of", lambda *given: found.append(1) or find(*given))
     leaf = saved(tmp_path, "x", TALL)
     tensors = [tfr.exp(leaf)[1:] - leaf[:-1], tfr.sum(leaf * 3)]
     roots = core_of(tensors)
@@ -151,20 +156,20 @@ def test_blocks_of_a_tile_are_found_once(tmp_path, monkeypatch):
 
 
 def test_short_graphs_have_small_tiles_and_more_buffers_where_there_is_room(tmp_path):
-    leaf = saved(tmp_path, "x", np.zeros(4 * stream_plan.ENOUGH // 4, np.float32))
+    leaf = saved(tmp_path, "x", np.zeros(4 * planning.ENOUGH // 4, np.float32))
     root = core_of([tfr.sum(leaf)])
-    for room, buffers in ((1 << 30, 3), (3 * stream_plan.ENOUGH, 2)):
+    for room, buffers in ((1 << 30, 3), (3 * planning.ENOUGH, 2)):
         planned = plan_stream(root, lambda _, room=room: room, ())
         assert isinstance(planned, StreamPlan)
-        assert planned.tile_bytes == stream_plan.ENOUGH
+        assert planned.tile_bytes == planning.ENOUGH
         assert planned.stream.buffers == buffers
-        assert planned.peak[CPU] >= buffers * stream_plan.ENOUGH
+        assert planned.peak[CPU] >= buffers * planning.ENOUGH
     long = leaf
     for _ in range(20):
         long = tfr.sin(long) * 1.5
     planned = plan_stream(core_of([tfr.sum(long)]), lambda _: 1 << 30, ())
     assert isinstance(planned, StreamPlan)
-    assert planned.tile_bytes > 2 * stream_plan.ENOUGH
+    assert planned.tile_bytes > 2 * planning.ENOUGH
 
 
 def test_tiles_of_one_form_share_a_plan(tmp_path):

@@ -15,8 +15,8 @@ import tensorframe as tfr
 from tensorframe.backends.registry import backend_of
 from tensorframe.errors import OutOfMemoryError
 from tensorframe.graph.device import CPU
-from tensorframe.runtime import streaming, streams
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution.events import Moment, listen
+from tensorframe.runtime.streaming import out_of_core, tiled_execution
 from tests.backends.devices import on_every_device
 
 MEBI = 1 << 20
@@ -39,13 +39,13 @@ def path(tmp_path, values):
 def streamed(monkeypatch):
     """The streams that run."""
     runs = []
-    run = streams.run_stream
+    run = out_of_core.run_stream
 
     def noted(planned, targets):
         runs.append(planned)
         run(planned, targets)
 
-    monkeypatch.setattr(streams, "run_stream", noted)
+    monkeypatch.setattr(out_of_core, "run_stream", noted)
     return runs
 
 
@@ -114,7 +114,7 @@ def test_kernels_of_the_first_tile_are_made_while_it_is_read(values, little, mon
     values = values[:-1000]  # the last tile has a form of its own
     made = []
     source = Watched(values)
-    foresee = streaming.foresee_tile
+    foresee = tiled_execution.foresee_tile
 
     def noted(*plan, waits):
         assert source.asked.wait(60)  # before anything is compiled
@@ -122,7 +122,7 @@ def test_kernels_of_the_first_tile_are_made_while_it_is_read(values, little, mon
         made.append(source.let.is_set())
         source.let.set()
 
-    monkeypatch.setattr(streaming, "foresee_tile", noted)
+    monkeypatch.setattr(tiled_execution, "foresee_tile", noted)
     x = tfr.from_reader(source)
     little(12 * MEBI)
     assert tfr.sum(x).item() == tfr.sum(tfr.asarray(values)).item()
@@ -134,7 +134,7 @@ def test_another_thread_may_compute_a_leaf_while_it_is_read(
 ):
     x = tfr.load(path)
     total = tfr.sum(x)
-    compute = streaming.Stream._compute_tile
+    compute = tiled_execution.Stream._compute_tile
 
     def after_another(*tile):
         if x.node.storage is None:
@@ -145,7 +145,7 @@ def test_another_thread_may_compute_a_leaf_while_it_is_read(
             assert x.node.storage is not None
         return compute(*tile)
 
-    monkeypatch.setattr(streaming.Stream, "_compute_tile", after_another)
+    monkeypatch.setattr(tiled_execution.Stream, "_compute_tile", after_another)
     little(12 * MEBI)
     assert total.item() == tfr.sum(tfr.asarray(values)).item()
     assert streamed
@@ -155,7 +155,7 @@ def test_another_thread_may_compute_a_leaf_while_it_is_read(
 def test_kernels_of_tiles_are_those_that_were_foreseen(name, path, little, monkeypatch):
     pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
     from tensorframe.backends.llvm import functions, lowering, program
-    from tensorframe.runtime.cache import PLANS
+    from tensorframe.runtime.plan_cache import PLANS
 
     PLANS.clear()
     lowering.forget()
@@ -175,7 +175,9 @@ def test_kernels_of_tiles_are_those_that_were_foreseen(name, path, little, monke
     monkeypatch.setattr(program, "begin", note_begun)
     monkeypatch.setattr(functions, "_made", note_made)
     # when a plan runs for the first time it would begin them, too
-    monkeypatch.setattr("tensorframe.runtime.foresight.foresee_all", lambda *_, **__: None)
+    monkeypatch.setattr(
+        "tensorframe.runtime.execution.precompilation.foresee_all", lambda *_, **__: None
+    )
     result = REDUCTIONS[name](tfr.load(path))
     little(12 * MEBI)
     result.compute()
@@ -219,7 +221,7 @@ def test_results_that_fit_are_put_together_in_memory(path, values, streamed, lit
 
 
 def test_what_is_computed_already_is_only_written(path, values, tmp_path, streamed, little):
-    from tensorframe.runtime.cache import PLANS
+    from tensorframe.runtime.plan_cache import PLANS
 
     x = (tfr.asarray(values) * 2).compute()
     little(1 * MEBI)
@@ -344,9 +346,9 @@ def test_a_device_streams_arrays_of_the_host(device, values, tmp_path, streamed)
 
 
 def test_progress_counts_tiles(path, little, streamed, monkeypatch):
-    from tensorframe.runtime.progress import _Watch
-    from tensorframe.runtime.streaming import Stream
-    from tensorframe.runtime.wording import amounts, step_words
+    from tensorframe.runtime.progress.monitor import _Watch
+    from tensorframe.runtime.progress.phrases import amounts, step_words
+    from tensorframe.runtime.streaming.tiled_execution import Stream
 
     said = []
     compute = Stream._compute_tile
@@ -371,7 +373,7 @@ def test_progress_counts_tiles(path, little, streamed, monkeypatch):
 
 
 def test_an_interrupt_leaves_everything_as_it_was(path, tmp_path, streamed, little, monkeypatch):
-    from tensorframe.runtime.streaming import Stream
+    from tensorframe.runtime.streaming.tiled_execution import Stream
 
     (tmp_path / "y.npy").write_bytes(b"as it was")
     result = tfr.load(path) * 2
@@ -404,7 +406,7 @@ def test_a_file_that_ends_too_soon_is_told(path, tmp_path, little):
 
 
 def test_plans_that_fit_have_no_more_steps_or_plans(values):
-    from tensorframe.runtime.cache import PLANS
+    from tensorframe.runtime.plan_cache import PLANS
 
     x = tfr.asarray(values)
     made = tfr.exp(x) + 1

@@ -11,7 +11,7 @@ import time
 
 import tensorframe as tfr
 from tensorframe import forks
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tests.stress import computations
 
 PATIENCE = 15.0  # seconds after which a child hangs

@@ -14,7 +14,7 @@ from contextlib import suppress
 import numpy as np
 
 import tensorframe as tfr
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tests.stress import computations
 
 DEVICE, COUNT, SEED = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

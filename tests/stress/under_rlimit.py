@@ -10,7 +10,7 @@ import numpy as np
 
 import tensorframe as tfr
 from tensorframe.backends import host_memory
-from tensorframe.runtime.events import Moment, listen
+from tensorframe.runtime.execution.events import Moment, listen
 
 ROOM = 600 << 20
 

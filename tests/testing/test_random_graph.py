@@ -11,7 +11,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends.numpy import functions
 from tensorframe.graph.op import Kind, find, rows
-from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.testing.generate import generate
 from tensorframe.testing.program import Program, Result, Step
 from tensorframe.testing.random_graph import check, main, program_of

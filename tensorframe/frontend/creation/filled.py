@@ -21,9 +21,9 @@ from tensorframe.frontend.conversion.convert import (
     from_dlpack,
 )
 from tensorframe.frontend.dispatch import recorded
+from tensorframe.frontend.fast_paths.memoization import remembered_of
 from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS
 from tensorframe.frontend.operands import converted, expanded, filled, operand
-from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
@@ -191,7 +191,7 @@ def _like_tensors(value: int) -> Callable[[Function], Function]:
                 fill = fills[source.dtype] = (as_value("full", value, source.dtype),)
             return recorded(FULL, (), fill, source.shape, source.dtype, source.device)
 
-        like.around = decorate  # type: ignore[attr-defined]  # see `other_data`
+        like.around = decorate  # type: ignore[attr-defined]  # see `numpy_only_dtypes`
         return like  # type: ignore[return-value]
 
     return decorate

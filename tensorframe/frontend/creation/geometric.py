@@ -22,6 +22,7 @@ from tensorframe.frontend.creation.ranges import (
     positions,
 )
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.fast_paths.memoization import remembered_of
 from tensorframe.frontend.operands import (
     converted,
     expanded,
@@ -30,7 +31,6 @@ from tensorframe.frontend.operands import (
     promoted,
     reshaped,
 )
-from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast, normalize_axis
 from tensorframe.ops.elementwise import (

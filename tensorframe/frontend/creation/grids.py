@@ -12,7 +12,7 @@ from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.ranges import arange
-from tensorframe.frontend.made_of_numbers import made_of_numbers
+from tensorframe.frontend.fast_paths.constant_results import made_of_numbers
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operands import expanded, filled, operand, reshaped
 from tensorframe.frontend.tensor import Tensor

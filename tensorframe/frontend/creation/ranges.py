@@ -12,6 +12,7 @@ from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.dispatch import apply, recorded
+from tensorframe.frontend.fast_paths.memoization import remembered_of
 from tensorframe.frontend.operand_nodes import SEQUENCES, placed
 from tensorframe.frontend.operands import (
     converted,
@@ -21,7 +22,6 @@ from tensorframe.frontend.operands import (
     reshaped,
 )
 from tensorframe.frontend.parameters import count
-from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require

@@ -15,12 +15,12 @@ from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted, positions
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.fast_paths.memoization import remembered, remembered_of
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import ravel
 from tensorframe.frontend.operands import converted, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import count, integer
-from tensorframe.frontend.remembering import remembered, remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on

@@ -60,7 +60,7 @@ def _bound(bound: Any, tensor: Tensor) -> Any:
     """Return a bound as an operand; Python integers outside the dtype's range become its limits."""
     dtype = tensor.dtype
     if type(bound) is int and dtype in dtypes.INTEGER:
-        from tensorframe.frontend.machine_limits import iinfo  # for few bounds
+        from tensorframe.frontend.dtypes.machine_limits import iinfo  # for few bounds
 
         info = iinfo(dtype)
         return sorted((info.min, bound, info.max))[1]
@@ -94,7 +94,7 @@ def nan_to_num(
         return real + imag * 1j
     if tensor.dtype not in dtypes.FLOAT:
         return tensor
-    from tensorframe.frontend.machine_limits import finfo  # as above
+    from tensorframe.frontend.dtypes.machine_limits import finfo  # as above
 
     info = finfo(tensor.dtype)
     top = info.max if posinf is None else posinf

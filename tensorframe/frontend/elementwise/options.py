@@ -21,8 +21,8 @@ from tensorframe.dtypes import (
     real_of,
 )
 from tensorframe.errors import ArgumentError, DTypeError
-from tensorframe.frontend.casting import CASTINGS, raise_unless_allowed
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.dtypes.casting import CASTINGS, raise_unless_allowed
 from tensorframe.frontend.elementwise.functions import OPTIONS
 from tensorframe.frontend.elementwise.ufunc_methods import attach
 from tensorframe.frontend.operands import converted, expanded, operand, weakly

@@ -14,8 +14,8 @@ from tensorframe.ops.movement import COPY, SLICE
 from tensorframe.rewrite.engine import Builder
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate
-from tensorframe.runtime.failures import explain_leaf
-from tensorframe.runtime.leaves import early_readers, early_views, placed
+from tensorframe.runtime.execution.failures import explain_leaf
+from tensorframe.runtime.execution.leaves import early_readers, early_views, placed
 from tensorframe.site import describe
 
 
@@ -142,7 +142,7 @@ def _parts(order: Iterable[Node], roots: Sequence[Node]) -> dict[Node, Window | 
 def _is_cheaper_as_a_whole(file: Node, windows: Sequence[Window]) -> bool:
     """Whether parts of an array that may be stored were read so often that all of it is to be read, and kept.
 
-    The rule of ski rental, as for results that are needed again (runtime/reuse.py).
+    The rule of ski rental, as for results that are needed again (runtime/materialization.py).
     """
     reader = file.attrs[0]
     if not isinstance(reader, ObjectReader) or file.nbytes > config.get().reuse_bytes:

@@ -18,7 +18,7 @@ from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import device_of, handle_on
 from tensorframe.frontend.indexing import masks
 from tensorframe.frontend.indexing.chained_assignment import TEMPORARY, warn_of_chained_assignment
-from tensorframe.frontend.indexing.few import (
+from tensorframe.frontend.indexing.few_elements import (
     few_gathered,
     few_replaced,
     few_selected,
@@ -47,8 +47,8 @@ from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.elementwise import WHERE
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE, selected_shape
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
+from tensorframe.runtime.eager.scalars import SCALARS, Number, known
 from tensorframe.runtime.evaluate import evaluate
-from tensorframe.runtime.known import SCALARS, Number, known
 from tensorframe.site import recording_site
 
 # Bytes of a tensor up to which a mask selects in one thread, and what is selected is no matter of memory limits.

@@ -14,7 +14,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import DATA
 from tensorframe.ops.elementwise import NOT_EQUAL, REMAINDER
 from tensorframe.runtime.evaluate import evaluate
-from tensorframe.runtime.failures import explain_leaf
+from tensorframe.runtime.execution.failures import explain_leaf
 
 
 def in_blocks(device: Device) -> bool:

@@ -10,7 +10,7 @@ from tensorframe.dtypes import BOOL, INTEGER
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
-from tensorframe.runtime.known import Number
+from tensorframe.runtime.eager.scalars import Number
 
 # Bounds of slices that are numbers now: those of others may be computed, or unknown while a function is traced.
 BOUNDS: frozenset[type] = frozenset({int, type(None)})

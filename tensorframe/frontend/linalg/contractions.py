@@ -11,6 +11,7 @@ from tensorframe.dtypes import FLOAT, NUMERIC, DTypeLike, as_dtype, promote
 from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call, recorded
+from tensorframe.frontend.fast_paths.memoization import remembered, remembered_of
 from tensorframe.frontend.linalg.einstein_summation import contract
 from tensorframe.frontend.manipulation.views import moveaxis, squeeze
 from tensorframe.frontend.operand_nodes import SEQUENCES
@@ -24,7 +25,6 @@ from tensorframe.frontend.operands import (
 )
 from tensorframe.frontend.outputs import Output, delivered, rebind
 from tensorframe.frontend.parameters import integer, integers, pair
-from tensorframe.frontend.remembering import remembered, remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import dtype_error
 from tensorframe.graph.precision import autocast_dtype

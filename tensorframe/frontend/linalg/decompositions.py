@@ -283,6 +283,6 @@ def svdvals(x: ArrayLike, /) -> Tensor:
 
 def default_rtol(x: Tensor) -> float:
     """Return the spacing of floating-point numbers at 1, times the larger size of the matrices."""
-    from tensorframe.frontend.machine_limits import finfo  # for few calls
+    from tensorframe.frontend.dtypes.machine_limits import finfo  # for few calls
 
     return max(x.shape[-2:]) * finfo(x.dtype).eps

@@ -8,8 +8,8 @@ from typing import Any
 
 from tensorframe.dtypes import DTypeLike, as_dtype
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.dtypes.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.operands import converted, promoted, reshaped
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import integer, items

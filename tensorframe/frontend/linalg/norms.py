@@ -9,6 +9,7 @@ from tensorframe.dtypes import real_of
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.operands import (
     at_full_precision,
     converted,
@@ -19,7 +20,6 @@ from tensorframe.frontend.operands import (
     widened,
 )
 from tensorframe.frontend.parameters import flag, integers, number
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes, normalize_axis

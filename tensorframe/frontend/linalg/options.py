@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorframe.dtypes import as_dtype
 from tensorframe.errors import ArgumentError
-from tensorframe.frontend.casting import CASTINGS, raise_unless_allowed
+from tensorframe.frontend.dtypes.casting import CASTINGS, raise_unless_allowed
 from tensorframe.frontend.manipulation.views import expand_dims, moveaxis
 from tensorframe.frontend.operands import converted, weakly
 from tensorframe.frontend.outputs import delivered

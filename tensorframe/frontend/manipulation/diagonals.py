@@ -5,9 +5,9 @@ from __future__ import annotations
 from tensorframe.dtypes import DTypeLike
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.operands import accumulated, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import integer
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.movement import SLICE
 from tensorframe.ops.reduction import SUM

@@ -11,8 +11,9 @@ import numpy as np
 from tensorframe.dtypes import INTEGER, DTypeLike, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
-from tensorframe.frontend.casting import Casting, raise_unless_allowed
-from tensorframe.frontend.indexing.few import parts_viewed
+from tensorframe.frontend.dtypes.casting import Casting, raise_unless_allowed
+from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.indexing.few_elements import parts_viewed
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.views import (
@@ -33,7 +34,6 @@ from tensorframe.frontend.operands import (
 )
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import integer, integers, items
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import as_shape, normalize_axis
 

@@ -11,11 +11,11 @@ from tensorframe.errors import ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import as_value
 from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.manipulation.views import joined, part_of
 from tensorframe.frontend.operands import expanded, number, operand
 from tensorframe.frontend.parameters import choice, count
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.movement import PAD

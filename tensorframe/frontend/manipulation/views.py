@@ -8,7 +8,8 @@ from typing import Any
 from tensorframe.errors import AxisError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call, handle_on, recorded
-from tensorframe.frontend.indexing.few import with_new_axes
+from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.indexing.few_elements import with_new_axes
 from tensorframe.frontend.operands import (
     expanded,
     flattened,
@@ -19,7 +20,6 @@ from tensorframe.frontend.operands import (
     with_axes,
 )
 from tensorframe.frontend.parameters import choice, integer, integers
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import (
     Shape,

@@ -9,7 +9,7 @@ import numpy as np
 from tensorframe.dtypes import BITWISE, as_dtype
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.exact_functions import exact
+from tensorframe.frontend.fast_paths.exact_functions import exact
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import moveaxis, part_of
 from tensorframe.frontend.operands import along_line, converted, operand, reshaped

@@ -10,7 +10,7 @@ from tensorframe.dtypes import BOOL, INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.exact_functions import exact
+from tensorframe.frontend.fast_paths.exact_functions import exact
 from tensorframe.frontend.indexing.searching import nonzero, take, take_along_axis, within
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.manipulation.views import broadcast_to, part_of, ravel

@@ -13,14 +13,14 @@ from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.options import composed, several
-from tensorframe.frontend.exact_functions import exact
+from tensorframe.frontend.fast_paths.exact_functions import exact
+from tensorframe.frontend.fast_paths.memoization import remembered_of
 from tensorframe.frontend.manipulation.views import joined, part_of
 from tensorframe.frontend.operands import converted, filled, floating, operand, promoted
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag, number
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.reductions.scans import cumulative_sum
-from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import holds
 from tensorframe.graph.shape import normalize_axis

@@ -13,8 +13,8 @@ import numpy as np
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ArgumentError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.casting import Casting
 from tensorframe.frontend.conversion.convert import asarray
+from tensorframe.frontend.dtypes.casting import Casting
 from tensorframe.frontend.manipulation.joining import vstack
 from tensorframe.frontend.tensor import Tensor
 

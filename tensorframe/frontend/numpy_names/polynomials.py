@@ -17,7 +17,7 @@ from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.exact_functions import exact
+from tensorframe.frontend.fast_paths.exact_functions import exact
 from tensorframe.frontend.linalg.contractions import conjugated, matrix_transpose, outer
 from tensorframe.frontend.linalg.decompositions import inv, lstsq
 from tensorframe.frontend.manipulation.joining import concat, stack

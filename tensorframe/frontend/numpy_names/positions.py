@@ -15,9 +15,9 @@ from tensorframe.frontend.creation.grids import meshgrid
 from tensorframe.frontend.creation.ranges import arange, linspace, positions
 from tensorframe.frontend.creation.triangles import tril_indices, triu_indices
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.exact_functions import exact
+from tensorframe.frontend.fast_paths.constant_results import made_of_numbers
+from tensorframe.frontend.fast_paths.exact_functions import exact
 from tensorframe.frontend.indexing.searching import nonzero
-from tensorframe.frontend.made_of_numbers import made_of_numbers
 from tensorframe.frontend.manipulation.joining import concat, stack
 from tensorframe.frontend.operands import operand, reshaped, weakly
 from tensorframe.frontend.parameters import choice, count

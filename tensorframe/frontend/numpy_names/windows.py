@@ -11,7 +11,7 @@ from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.made_of_numbers import made_of_numbers
+from tensorframe.frontend.fast_paths.constant_results import made_of_numbers
 from tensorframe.frontend.operand_nodes import placed
 from tensorframe.frontend.operands import converted, filled
 from tensorframe.frontend.parameters import integer, number

@@ -8,9 +8,9 @@ from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.fast_paths.memoization import remembered_of
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import converted, floating, operand, widened
-from tensorframe.frontend.remembering import remembered_of
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.ops.elementwise import GREATER, IMAG, LESS, REAL_PART, REMAINDER, WHERE

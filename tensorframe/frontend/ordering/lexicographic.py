@@ -10,7 +10,7 @@ from tensorframe.dtypes import COMPLEX, complex_of, float_of, int64
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.exact_functions import exact
+from tensorframe.frontend.fast_paths.exact_functions import exact
 from tensorframe.frontend.indexing.searching import take_along_axis
 from tensorframe.frontend.manipulation.joining import unstack
 from tensorframe.frontend.manipulation.views import part_of

@@ -13,6 +13,7 @@ from tensorframe.dtypes import COMPLEX, FLOAT, NARROW, float32, float64, float_o
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.manipulation.views import part_of
 from tensorframe.frontend.operand_nodes import data_node
@@ -30,7 +31,6 @@ from tensorframe.frontend.ordering.sorting import sort
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import Axis
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import holds
 from tensorframe.graph.shape import normalize_axes, reduced

@@ -8,7 +8,7 @@ from tensorframe import dtypes
 from tensorframe.backends import registry
 from tensorframe.dtypes import DType
 from tensorframe.errors import ArgumentError
-from tensorframe.frontend.data_types import KINDS
+from tensorframe.frontend.dtypes.data_types import KINDS
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on

@@ -10,12 +10,12 @@ import numpy as np
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
-from tensorframe.frontend.indexing.few import each_viewed
+from tensorframe.frontend.indexing.few_elements import each_viewed
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import next_serial
+from tensorframe.runtime.eager.scalars import SCALARS, Number
 from tensorframe.runtime.evaluate import computed_storage
-from tensorframe.runtime.known import SCALARS, Number
 
 _blank = object.__new__
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from tensorframe.backends.registry import default_device
 from tensorframe.dtypes import default_float
-from tensorframe.frontend.argument_keys import argument_key
-from tensorframe.frontend.exact_functions import computes_at_once
+from tensorframe.frontend.fast_paths.argument_keys import argument_key
+from tensorframe.frontend.fast_paths.exact_functions import computes_at_once
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.random.keys import SHARED, Handed, Many, Noted, Stream
 from tensorframe.frontend.tensor import Tensor

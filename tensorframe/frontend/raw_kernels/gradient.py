@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorframe.errors import GradientError
-from tensorframe.frontend.functions.rules import counted
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.raw_kernels.reference import number_of
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.user_functions.rules import counted
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import NoGradient, refused
 from tensorframe.ops.creation import FULL

@@ -11,7 +11,8 @@ from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.exact_functions import exact
+from tensorframe.frontend.fast_paths.exact_functions import exact
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import flip, part_of
 from tensorframe.frontend.operands import beside, converted, floating, promoted, reshaped, with_axes
@@ -19,7 +20,6 @@ from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.reductions.elementary import sum as total
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import default_on
 from tensorframe.graph.shape import axes_in_order, normalize_axis

@@ -10,13 +10,13 @@ from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.limits import clip
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.operands import converted, operand, reshaped, weakly
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import working_dtype
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART, SQRT
 

@@ -8,11 +8,11 @@ from tensorframe.dtypes import BOOL
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of, ravel
 from tensorframe.frontend.operands import expanded, operand, promoted, with_axes
 from tensorframe.frontend.parameters import count
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT

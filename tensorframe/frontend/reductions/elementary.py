@@ -10,7 +10,7 @@ from tensorframe.dtypes import FLOATING, DType, DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, handle_on, recorded
-from tensorframe.frontend.indexing.few import few_counted
+from tensorframe.frontend.indexing.few_elements import few_counted
 from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag
@@ -67,7 +67,7 @@ def reduced_along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any) -> Te
     try:
         return along(op, x, axes, keepdims)
     except DTypeError:
-        from tensorframe.frontend import complex_order
+        from tensorframe.frontend.ordering import complex_order
 
         if not complex_order.has_order(op, x):
             raise

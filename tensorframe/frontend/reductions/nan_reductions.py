@@ -10,6 +10,7 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DTypeLike
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.operands import converted, operand, widened
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import number
@@ -17,7 +18,6 @@ from tensorframe.frontend.reductions import elementary as reductions
 from tensorframe.frontend.reductions import scans, statistics
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
 from tensorframe.frontend.reductions.selection import without
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import reduced_axes

@@ -12,6 +12,7 @@ from tensorframe.dtypes import DType, DTypeLike
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import unary
+from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.operands import (
     at_full_precision,
     converted,
@@ -23,7 +24,6 @@ from tensorframe.frontend.operands import (
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
-from tensorframe.frontend.remembering import remembered
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced_axes
 from tensorframe.ops.elementwise import ROOT

@@ -10,12 +10,12 @@ import numpy as np
 
 from tensorframe.dtypes import uint32
 from tensorframe.errors import ArgumentError, AxisError, DTypeError, ShapeError, TracingError
+from tensorframe.frontend.jit.recording import restored
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.operands import operand, permuted
 from tensorframe.frontend.random.keys import Key, MappedKey
 from tensorframe.frontend.random.words import opaque
-from tensorframe.frontend.recording import restored
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.transformations.arguments import parameter_name
 from tensorframe.frontend.transformations.gradients import title_of

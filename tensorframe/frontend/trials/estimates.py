@@ -11,15 +11,15 @@ from tensorframe.backends.dry.engine import IMAGINED
 from tensorframe.backends.entries import INTERFACES, entry_of
 from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import DeviceError, DTypeError
-from tensorframe.frontend.pages import Page
+from tensorframe.frontend.diagnostics.pages import Page
+from tensorframe.frontend.diagnostics.tables import human_seconds
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trials.relocation import described, holds_values, relocated
-from tensorframe.frontend.trials.tables import human_seconds
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
+from tensorframe.runtime.eager.views import views_computed
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.leaves import as_run
-from tensorframe.runtime.views import views_computed
+from tensorframe.runtime.execution.leaves import as_run
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan, Slot, StepKind, human_bytes
 

@@ -17,7 +17,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.ops.creation import ARGUMENT, DATA
 from tensorframe.runtime.evaluate import evaluate, host_array
-from tensorframe.runtime.leaves import placed
+from tensorframe.runtime.execution.leaves import placed
 
 Array = np.ndarray[Any, Any]
 

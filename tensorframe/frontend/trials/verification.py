@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tensorframe.errors import ArgumentError, DTypeError
-from tensorframe.frontend.pages import Page
+from tensorframe.frontend.diagnostics.pages import Page
+from tensorframe.frontend.diagnostics.tables import reason, table
 from tensorframe.frontend.trials.differences import Difference, difference, error_in_ulp
 from tensorframe.frontend.trials.relocation import REFERENCE
 from tensorframe.frontend.trials.subjects import (
@@ -22,7 +23,6 @@ from tensorframe.frontend.trials.subjects import (
     subject_of,
     values_of,
 )
-from tensorframe.frontend.trials.tables import reason, table
 from tensorframe.frontend.trials.wide import wide_values
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import reachable

@@ -9,7 +9,7 @@ from tensorframe import dtypes
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.machine_limits import finfo
+from tensorframe.frontend.dtypes.machine_limits import finfo
 from tensorframe.frontend.operands import at_full_precision, converted, operand, reshaped, widened
 from tensorframe.frontend.parameters import count, flag, integers, number
 from tensorframe.frontend.reductions.elementary import max as largest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tensorframe.frontend.scope import names_in_scope
+from tensorframe.frontend.diagnostics.scope import names_in_scope
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant

@@ -17,7 +17,7 @@ from tensorframe.backends.device.watching import Watch
 from tensorframe.backends.spans import Span, Work, join, leave
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.graph.node import Node
-from tensorframe.runtime.events import Source
+from tensorframe.runtime.execution.events import Source
 from tensorframe.runtime.profiling.tallies import (
     Made,
     OpenSpan,

@@ -9,7 +9,7 @@ from tensorframe.backends.limits import Limits, limits_of
 from tensorframe.backends.spans import Work
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass, field
-from tensorframe.runtime.events import Source
+from tensorframe.runtime.execution.events import Source
 from tensorframe.runtime.profiling.collection import Collection
 from tensorframe.runtime.profiling.tallies import Made, PlanTally, Tally
 from tensorframe.schedule.plan import Plan, Step, StepKind

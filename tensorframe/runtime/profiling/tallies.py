@@ -13,7 +13,7 @@ from tensorframe.backends.spans import Span
 from tensorframe.cached import cached_property
 from tensorframe.graph.node import Node
 from tensorframe.quick_dataclasses import dataclass, field
-from tensorframe.runtime.events import Source
+from tensorframe.runtime.execution.events import Source
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 

@@ -19,10 +19,10 @@ from tensorframe.backends.bound import Bound, Calls, NativeCall, bound
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.silence import silenced
 from tensorframe.quick_tuples import NamedTuple
-from tensorframe.runtime.failures import Recorded, explain
-from tensorframe.runtime.observers import Action, Donor, Runner
-from tensorframe.runtime.progress import is_displayed, under_way
-from tensorframe.runtime.under_way import Compute, effort
+from tensorframe.runtime.execution.failures import Recorded, explain
+from tensorframe.runtime.execution.observers import Action, Donor, Runner
+from tensorframe.runtime.progress.monitor import is_displayed, under_way
+from tensorframe.runtime.progress.phases import Compute, effort
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
 Array = np.ndarray[Any, Any]

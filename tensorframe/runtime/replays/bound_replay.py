@@ -13,8 +13,8 @@ from tensorframe.forks import new_lock
 from tensorframe.graph.node import Node
 from tensorframe.graph.references import referenced
 from tensorframe.quick_tuples import NamedTuple
-from tensorframe.runtime.failures import Recorded
-from tensorframe.runtime.observers import Runner
+from tensorframe.runtime.execution.failures import Recorded
+from tensorframe.runtime.execution.observers import Runner
 from tensorframe.runtime.replays.bound_plan import BoundPlan
 from tensorframe.schedule.plan import Plan
 

@@ -20,7 +20,7 @@ from tensorframe.forks import new_lock
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.references import referenced
-from tensorframe.runtime.pace import handing_over
+from tensorframe.runtime.execution.throttling import handing_over
 from tensorframe.runtime.replays.bound_replay import Arguments, Leaves, are_seen_elsewhere
 from tensorframe.schedule.plan import Plan, StepKind
 

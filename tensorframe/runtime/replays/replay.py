@@ -17,11 +17,11 @@ from tensorframe.dtypes import DType, as_scalar
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Argument, Trace, TracedNumber
 from tensorframe.ops.creation import ARGUMENT, CONSTANT, DATA
-from tensorframe.runtime import events
 from tensorframe.runtime.evaluate import evaluate, plan_of
-from tensorframe.runtime.events import Source, tell_run
-from tensorframe.runtime.executor import execute, run_alone, runner_of
-from tensorframe.runtime.leaves import leaf_handle, stored
+from tensorframe.runtime.execution import events
+from tensorframe.runtime.execution.events import Source, tell_run
+from tensorframe.runtime.execution.executor import execute, run_alone, runner_of
+from tensorframe.runtime.execution.leaves import leaf_handle, stored
 from tensorframe.runtime.replays.bound_plan import may_bind
 from tensorframe.runtime.replays.bound_replay import Arguments, BoundReplay
 from tensorframe.schedule.capture import capture

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tensorframe as tfr
-from tensorframe.frontend.functions.extension import ElementwiseOp
+from tensorframe.frontend.user_functions.extension import ElementwiseOp
 from tensorframe.testing.compare import assert_close
 
 # of tensors for which the gradient is compared with differences, element by element

@@ -24,7 +24,7 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, as_shape
 from tensorframe.ops.creation import DATA
 from tensorframe.ops.movement import ALIAS
-from tensorframe.runtime.leaves import as_run
+from tensorframe.runtime.execution.leaves import as_run
 from tensorframe.schedule import fallback
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan, StepKind

@@ -1,0 +1,1 @@
+"""Looking at computations and machines: plans, profiles, memory, caches, calibration, tuning."""

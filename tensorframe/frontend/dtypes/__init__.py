@@ -1,0 +1,1 @@
+"""Dtypes as users name them: conversion, promotion, limits, scalar types."""

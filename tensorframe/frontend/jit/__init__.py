@@ -1,0 +1,1 @@
+"""`jit`: functions recorded once for each signature of their arguments, and replayed."""

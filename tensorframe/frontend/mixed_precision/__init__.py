@@ -1,0 +1,1 @@
+"""Mixed precision: `autocast` and the scaling of losses."""

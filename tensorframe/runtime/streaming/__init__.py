@@ -1,0 +1,1 @@
+"""Streaming: graphs that do not fit into memory run tile by tile (out-of-core execution)."""
