@@ -17,7 +17,7 @@ from tensorframe.backends.llvm.stacked_product import StackedProduct
 from tensorframe.backends.llvm.target import target
 from tensorframe.backends.numpy.products.chain import ChainProgram
 from tensorframe.backends.numpy.products.product import Product
-from tests.runtime.test_bound_replay import is_bound
+from tests.runtime.replays.test_bound_replay import is_bound
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason="there are no kernels")
 

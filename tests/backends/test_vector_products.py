@@ -14,7 +14,7 @@ from tensorframe import config
 from tensorframe.backends.llvm.compiled_calls import compiled_product
 from tensorframe.backends.llvm.engine import missing
 from tensorframe.backends.numpy.products.product import Compiled, Product
-from tests.runtime.test_bound_replay import is_bound
+from tests.runtime.replays.test_bound_replay import is_bound
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason="there are no kernels")
 

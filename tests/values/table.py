@@ -49,7 +49,7 @@ LEFT_OUT: dict[str, str] = {
         "gelu log_sigmoid relu sigmoid silu softplus softsign"
     ),
     "no arithmetic: one value everywhere, or any": "empty empty_like full ones zeros",
-    "conversion, which tests/frontend/test_creation.py covers": (
+    "conversion, which tests/frontend/creation/test_creation.py covers": (
         "array asarray from_dlpack from_native"
     ),
     "dtypes and shapes, not values": (
@@ -65,16 +65,16 @@ LEFT_OUT: dict[str, str] = {
     ),
     "files": "from_reader load load_metadata save",
     **dict.fromkeys(["calls of their own; tests/numpy_names"], " ".join(NUMPYS)),
-    "one call of a library, whose special values are its own; tests/frontend/test_linalg.py": (
+    "one call of a library, whose special values are its own; tests/frontend/linalg/test_linalg.py": (
         "linalg.cholesky linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.lstsq linalg.qr linalg.solve "
         "linalg.svd linalg.svdvals"
     ),
-    "products with a scale and a sum; tests/frontend/test_blas.py": "linalg.gemm linalg.gemv",
+    "products with a scale and a sum; tests/frontend/linalg/test_blas.py": "linalg.gemm linalg.gemv",
     "one call of a library around numbers; tests/frontend/test_fft.py": (
         "fft.fft fft.fft2 fft.fftfreq fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 "
         "fft.irfftn fft.rfft fft.rfft2 fft.rfftfreq fft.rfftn"
     ),
-    "random numbers are others than NumPy's; tests/frontend/test_random.py": (
+    "random numbers are others than NumPy's; tests/frontend/random/test_random.py": (
         f"{' '.join(f'random.{name}' for name in tfr.random.__all__)} "
         "random.bernoulli random.choice random.default_rng random.exponential random.integers random.key "
         "random.normal random.permutation random.seed random.split random.uniform"

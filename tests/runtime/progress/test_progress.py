@@ -34,7 +34,7 @@ from tensorframe.schedule.capture import capture
 from tensorframe.schedule.peak import peak_bytes
 from tensorframe.testing.boxed import BoxedBackend
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Noting:

@@ -22,7 +22,7 @@ from tensorframe.runtime.execution.events import listen
 from tensorframe.testing.boxed import BoxedBackend
 from tests.frontend.memories import HOST, LIMITED, MIB, counted, larger, leaf
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 IS_ALONE = bool(os.environ.get("TESTS_ALONE"))
 of_the_host = pytest.mark.skipif(not IS_ALONE, reason="runs in a process of its own")
 
