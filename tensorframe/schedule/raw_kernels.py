@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tensorframe.backends.entries import is_installed
 from tensorframe.backends.registry import capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.ops.movement import PART
-from tensorframe.ops.raw_kernels import RawCall
 from tensorframe.rewrite.engine import Builder, Rule
 from tensorframe.schedule.fallback import tell_reference
+
+if TYPE_CHECKING:
+    from tensorframe.ops.raw_kernels import RawCall
 
 
 def refusal(call: RawCall, device: Device) -> str | None:

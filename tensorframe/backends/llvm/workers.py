@@ -18,7 +18,7 @@ from time import perf_counter_ns
 from typing import Any, Protocol
 
 from tensorframe import config
-from tensorframe.backends.llvm import ahead, native
+from tensorframe.backends.llvm import ahead
 from tensorframe.backends.llvm.functions import begin, placed
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.forks import in_forked_processes, new_lock
@@ -170,6 +170,8 @@ class _Pool:
     """The workers of this process, and the memory through which they hear of jobs."""
 
     def __init__(self) -> None:
+        from tensorframe.backends.llvm import native  # a process begins in one thread
+
         code = placed(_NAME, native.text(), native.SYMBOLS)
         addresses = code.addresses
         self.code = code
@@ -182,6 +184,7 @@ class _Pool:
         self.serve = _SERVE(addresses["serve"])
         self._memory = ctypes.create_string_buffer(native.POOL_BYTES + native.LINE)
         self.address = -(-ctypes.addressof(self._memory) // native.LINE) * native.LINE
+        self._stop = ctypes.c_uint64.from_address(self.address + 8 * native.STOP)
         self._workers: list[_Worker] = []
         self._hiring = new_lock()
         self.closed = False
@@ -248,7 +251,7 @@ class _Pool:
     def close(self) -> None:
         """Let all workers return, as the interpreter is about to go away under them."""
         self.closed = True
-        ctypes.c_uint64.from_address(self.address + 8 * native.STOP).value = 1
+        self._stop.value = 1
         for worker in self._workers:
             worker.wake()
         for worker in self._workers:
@@ -270,6 +273,8 @@ def _each_microsecond(repeat: Callable[[int], None]) -> float:
 @cache
 def begin_workers() -> None:
     """Have the functions of workers compiled ahead."""
+    from tensorframe.backends.llvm import native  # as above
+
     begin(_NAME, native.text())
 
 
