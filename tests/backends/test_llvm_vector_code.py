@@ -36,6 +36,7 @@ from tensorframe.kernel.ir.formula import (
     sqrt,
     where,
 )
+from tensorframe.kernel.math.exponential import exp, exp2
 from tensorframe.ops.sparse import SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL
 from tests.backends.kernels import (
     I,
@@ -60,6 +61,7 @@ from tests.backends.llvm_values import (
     HALVES,
     MACHINES,
     number,
+    same,
     size,
 )
 
@@ -186,6 +188,42 @@ def test_long_loops_compute_several_vectors_in_turns(monkeypatch):
         loop = module[module.index("vector.body:") :]
         found[vectors] = loop[: loop.index("\n\n")].count("fdiv <")
     assert found == {1: 1, 4: 4}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_exponentials_in_long_loops_end_with_one_instruction_of_masks(dtype):
+    """Two whole registers of a block, and half of one for what is left."""
+
+    def instructions(op, machine, *, long=True):
+        _, source = named(elementwise([(dtype, op)], [dtype], long=long), machine=MACHINES[machine])
+        calls = [line for line in source.splitlines() if "= call" in line and ".scalef." in line]
+        return [call.split("@")[1].split("(")[0][-3:] for call in calls]
+
+    assert instructions(exp, "vectors") == instructions(exp2, "vectors") == ["512", "512", "256"]
+    assert instructions(exp, "elements") == instructions(exp, "vectors", long=False) == []
+    # a product of other numbers, or one made smaller by another power
+    assert instructions(lambda x: where(x < 0, x * 2.0**-46, x), "vectors") == []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_exponentials_have_the_same_bits_in_short_loops(dtype):
+    """Results from nothing over subnormal numbers to infinity, and of what is no number."""
+    lowest, highest = {"float32": (-110.0, 90.0), "float64": (-760.0, 711.0)}[dtype]
+    many = np.concatenate(
+        [
+            np.linspace(lowest, 0.8 * lowest, 3001),
+            np.linspace(lowest, highest, 3000),
+            [np.nan, np.inf, -np.inf, -0.0, 0.0],
+        ]
+    ).astype(dtype)
+    for function, given in ((tfr.exp, many), (tfr.exp2, many / many.dtype.type(np.log(2)))):
+        at_once = function(tfr.asarray(given, device="llvm")).numpy()
+        pieces = [
+            function(tfr.asarray(piece, device="llvm")).numpy()
+            for piece in np.array_split(given, 20)
+        ]
+        assert np.count_nonzero((at_once > 0) & (at_once < np.finfo(dtype).tiny)) > 500
+        same(np.concatenate(pieces), at_once)
 
 
 def test_heavy_loops_over_many_elements_are_long():

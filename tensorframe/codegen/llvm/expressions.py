@@ -8,6 +8,7 @@ from tensorframe.codegen.llvm.arithmetic import OPS
 from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.conversions import converted, reinterpreted
 from tensorframe.codegen.llvm.memory import Memory
+from tensorframe.codegen.llvm.scaling import SCALE, scaled
 from tensorframe.codegen.llvm.types import VALUE, number
 from tensorframe.kernel.ir import USER, Apply, Expr, Literal, Load
 from tensorframe.kernel.ir.walk import in_order
@@ -42,6 +43,8 @@ def applied(b: Builder, expr: Apply, operands: list[str]) -> str:
     source = expr.arguments[-1].dtype
     if expr.op in _CASTS:
         return converted(b, operands[0], source, expr.dtype)
+    if expr.op == SCALE:
+        return scaled(b, source, *operands)
     if expr.op == "bitcast":
         return reinterpreted(b, operands[0], source, expr.dtype)
     if expr.op.startswith(USER):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tensorframe.codegen.llvm import lines
 from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.memory import Memory
+from tensorframe.codegen.llvm.scaling import with_scales
 from tensorframe.codegen.llvm.statements import Names, Statements
 from tensorframe.codegen.llvm.steps import Steps, innermost, steps_of
 from tensorframe.codegen.llvm.target import Target
@@ -28,7 +29,7 @@ _NAME = "KERNEL"  # until the text is there, of which the name is a hash
 
 def print_kernel(kernel: ir.Kernel, target: Target) -> Text:
     """Return a kernel as a module of LLVM."""
-    on_vectors, complete = _on_vectors(kernel, target)
+    kernel, on_vectors, complete = _selected(kernel, target)
     kernel = replace(kernel, body=with_lanes(kernel.body, on_vectors))
     b = Builder(target)
     memory = Memory(b, kernel.outputs)
@@ -48,6 +49,16 @@ def print_kernel(kernel: ir.Kernel, target: Target) -> Text:
     text = (SELECTED if complete else PACKED if packed else "") + text
     name = "k_" + sha256(text.encode()).hexdigest()[:16]
     return Text(name, text.replace(f"@{_NAME}(", f"@{name}("))
+
+
+def _selected(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, dict[ir.Loop, Steps], bool]:
+    """Return the kernel with what vectors alone have instructions for, if all of its loops are printed on vectors."""
+    if target.has_masks:
+        scaled = replace(kernel, body=with_scales(kernel.body))
+        on_vectors, complete = _on_vectors(scaled, target)
+        if complete or scaled.body is kernel.body:
+            return scaled, on_vectors, complete
+    return kernel, *_on_vectors(kernel, target)
 
 
 def _on_vectors(kernel: ir.Kernel, target: Target) -> tuple[dict[ir.Loop, Steps], bool]:
