@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 
 from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.types import VALUE, vector
 from tensorframe.dtypes import DType, float32
 from tensorframe.kernel import ir
+from tensorframe.kernel.ir.machine_ops import WIDE
 from tensorframe.kernel.ir.walk import in_order, own_expressions, substituted, substituted_in
-from tensorframe.kernel.math.exponential import raised
-from tensorframe.kernel.math.parts import LAYOUTS
 from tensorframe.machine import HOST
 
 # of a float and a whole number: the float times two to the power of that number
@@ -54,7 +54,7 @@ def _in_register(b: Builder, dtype: DType, lanes: int, x: str, power: str) -> st
 def with_scales(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
     """Return statements with `SCALE` in long loops, which fill whole registers; the same tuple if there is none."""
     changed = [_changed(statement) for statement in body]
-    same = all(one is statement for one, statement in zip(changed, body, strict=True))
+    same = all(map(is_, changed, body))
     return body if same else tuple(changed)
 
 
@@ -80,25 +80,28 @@ def _in_loop(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         if isinstance(statement, ir.Let):
             values[statement.variable] = statement.value
             whole[statement.variable] = substituted(statement.value, whole)
-    found = {choice: _scale(choice, values, whole) for choice in choices}
-    made = {choice: scale for choice, scale in found.items() if scale is not None}
+    scales = {choice: _scale(choice, values, whole) for choice in choices}
+    made = {choice: scale for choice, scale in scales.items() if scale is not None}
     return tuple(_needed(substituted_in(body, made))) if made else body
 
 
 def _is_candidate(expr: ir.Expr) -> bool:
-    """Whether an expression is a choice between a number and that number made smaller as much as `raised` does."""
-    if not isinstance(expr, ir.Apply) or expr.op != "where" or expr.dtype not in LAYOUTS:
+    """Whether an expression is a choice between a float and that float times something."""
+    if not isinstance(expr, ir.Apply) or expr.op != "where" or expr.dtype not in WIDE:
         return False
-    smaller, result = expr.arguments[1:]
+    product, single = expr.arguments[1:]
     return (
-        isinstance(smaller, ir.Apply)
-        and smaller.op == "multiply"
-        and smaller is result * 2.0 ** (-2 * LAYOUTS[expr.dtype].fraction)
+        isinstance(product, ir.Apply)
+        and product.op == "multiply"
+        and product.arguments[0] is single
     )
 
 
 def _scale(choice: ir.Expr, values: Values, whole: Values) -> ir.Expr | None:
     """Return the same as a choice, if `raised` has made that; `whole` are values without names for parts of them."""
+    from tensorframe.kernel.math.exponential import raised  # loaded where there is one
+    from tensorframe.kernel.math.parts import LAYOUTS
+
     assert isinstance(choice, ir.Apply)
     condition, _, result = [values.get(operand, operand) for operand in choice.arguments]
     if not isinstance(condition, ir.Apply) or not isinstance(result, ir.Apply):
