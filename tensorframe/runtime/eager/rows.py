@@ -80,7 +80,11 @@ class UnseenRow(Node):
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:
+    if TYPE_CHECKING:
+
+        def __init__(self) -> None: ...
+
+    else:
         __init__ = object.__init__
         op = property(lambda row: _filled_in(row).op)
         inputs = property(lambda row: _filled_in(row).inputs)
