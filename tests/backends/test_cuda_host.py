@@ -18,7 +18,7 @@ from tests.backends.devices import some
 from tests.backends.test_device_factorisation import positive
 from tests.backends.test_device_rows import PARTS
 from tests.backends.test_device_rows import test_every_row as rows_agree
-from tests.frontend import test_segments
+from tests.frontend.indexing import test_segments
 from tests.kernel.form_cases import CASES, by_numpy, operand
 from tests.schedule import test_prologues
 
