@@ -12,12 +12,16 @@ from tests.sass.disassembly import disassembly
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
 # an instruction: its address, what it is called, and the rest
-_INSTRUCTION = re.compile(r"/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]*)\s*(.*?)\s*;")
+_INSTRUCTION = re.compile(r"/\*([0-9a-f]+)\*/\s+(@!?U?P\w+ )?([A-Z][\w.]*)\s*(.*?)\s*;")
 _LABEL = re.compile(r"^(\.L_x_\d+):")
 _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 _DYNAMIC = re.compile(r"dynamic_shared\[\];  // (\d+) bytes")
 _PREDICATE = re.compile(r"!?U?P(\d|T)")
 _ZEROS = {"RZ", "URZ"}
+# what moves a zero takes, and what else choices of 64 bits do
+_NOTHING = {"RZ", "URZ", "SRZ", "0", "0x0"}
+_SMALL = re.compile(r"0x[0-9a-f]{1,8}|!?U?P(\d|T)")
+_PAIR = re.compile(r"(U?R)(\d+)")
 _CONSTANT = {"PT", "!PT", "UPT", "!UPT"}
 _WIDTH = re.compile(r"\.(?:[USE]*(8|16)|(64|128|256))(?=\.|$)")
 
@@ -29,6 +33,7 @@ class Instruction:
     address: int
     name: str
     operands: str
+    is_conditional: bool = False
 
     @property
     def op(self) -> str:
@@ -109,7 +114,12 @@ class MachineCode:
 
         What makes an address of a position of 32 bits, whose upper half is zero, is not among them.
         """
-        return sum(_adds_upper_halves(one) for one in self.main_loop)
+        return sum(_adds_upper_halves(one) or self._adds_64_bits(one) for one in self.main_loop)
+
+    def _adds_64_bits(self, one: Instruction) -> bool:
+        """Whether an instruction adds 64 bits at once, as those of sm_120 do, and no operand has 32 of them or so."""
+        earlier = [each for each in self.instructions if each.address < one.address]
+        return _is_addition(one) and not any(_is_short(term, earlier) for term in _terms(one))
 
     @property
     def wide_reads(self) -> int:
@@ -143,6 +153,45 @@ def _adds_upper_halves(one: Instruction) -> bool:
     return len([term for term in terms if term not in _ZEROS]) > 1
 
 
+def _is_addition(one: Instruction) -> bool:
+    return one.op.endswith("IADD") and ".64" in one.name
+
+
+def _terms(one: Instruction) -> list[str]:
+    return [operand.strip("- ").removesuffix(".reuse") for operand in one.operands.split(",")][1:]
+
+
+def _is_short(term: str, earlier: Sequence[Instruction]) -> bool:
+    """Whether a term of 64 bits is a number, or the upper register of a pair has no digits.
+
+    What set that last took nothing but zeros, chose among numbers, or added what is short.
+    """
+    pair = _PAIR.fullmatch(term)
+    if pair is None:
+        return True
+    upper = f"{pair[1]}{int(pair[2]) + 1}"
+    for place in _way_back(earlier):
+        one = earlier[place]
+        target, taken = one.operands.partition(",")[0], _terms(one)
+        if target == upper:
+            return set(taken) <= _NOTHING
+        if target == term and _is_addition(one):
+            return all(_is_short(each, earlier[:place]) for each in taken)
+        if target == term and (".64" in one.name or ".WIDE" in one.name):
+            return all(each in _NOTHING or _SMALL.fullmatch(each) for each in taken)
+    return False
+
+
+def _way_back(earlier: Sequence[Instruction]) -> Iterator[int]:
+    """Yield the places of instructions, the last one first, without those of another way that ends in a branch."""
+    elsewhere = False
+    for place in reversed(range(len(earlier))):
+        if earlier[place].op == "BRA":
+            elsewhere = not earlier[place].is_conditional
+        elif not elsewhere:
+            yield place
+
+
 def _on_their_way(loop: Sequence[Instruction]) -> tuple[float, int, int]:
     waits = max(1, sum(one.op == "LDGDEPBAR" for one in loop))
     return _bytes_read(loop, 128) / waits, -waits, _bytes_read(loop)
@@ -157,13 +206,13 @@ def machine_code(name: str, source: str, architecture: str) -> MachineCode:
     text = disassembly(name, source, architecture)
     usage = _USAGE.search(text)
     assert usage is not None, text
-    instructions, loops = _read(text)
+    instructions, loops = parsed(text)
     registers, stack, shared, local = map(int, usage.groups())
     shared += sum(map(int, _DYNAMIC.findall(source)))
     return MachineCode(registers, stack, shared, local, instructions, loops)
 
 
-def _read(text: str) -> tuple[tuple[Instruction, ...], tuple[tuple[Instruction, ...], ...]]:
+def parsed(text: str) -> tuple[tuple[Instruction, ...], tuple[tuple[Instruction, ...], ...]]:
     """Return the instructions of a disassembly, and those of each loop that are in none inside of it."""
     instructions: list[Instruction] = []
     labels: dict[str, int] = {}  # to the place of the next instruction
@@ -173,7 +222,8 @@ def _read(text: str) -> tuple[tuple[Instruction, ...], tuple[tuple[Instruction, 
             labels[label[1]] = len(instructions)
         found = _INSTRUCTION.search(line)
         if found:
-            instructions.append(Instruction(int(found[1], 16), found[2], found[3]))
+            address, condition, name, operands = found.groups()
+            instructions.append(Instruction(int(address, 16), name, operands, bool(condition)))
     spans = set(_loops(instructions, labels))
     own: dict[tuple[int, int], list[Instruction]] = {span: [] for span in sorted(spans)}
     for place, instruction in enumerate(instructions):

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
 
 from tests.sass.disassembly import is_available
-from tests.sass.machine_code import ARCHITECTURES, Instruction, MachineCode, machine_code
+from tests.sass.machine_code import ARCHITECTURES, MachineCode, machine_code, parsed
 from tests.sass.predict import GPUS, in_flight, share_of_bandwidth, threads_at_once
 from tests.sass.programs import PROGRAMS, kernels_of
 
@@ -19,7 +19,6 @@ needs_tools = pytest.mark.skipif(
 )
 # one in every run of the tests, all of them in `nox -s sass`
 LOOKED_AT = ARCHITECTURES if os.environ.get("SASS") == "all" else ("sm_90",)
-UNSEEN = ("sm_120",)  # which adds 64 bits by one instruction, addresses of 32-bit positions too
 WHERE = 24 << 10  # bytes that have to be on their way for each multiprocessor
 
 
@@ -49,9 +48,7 @@ def test_every_form(name: str, architecture: str) -> None:
             assert (
                 share_of_bandwidth(code, GPUS[architecture]) >= 0.7
             )  # float16 to float32 on a B200
-    assert sum(code.wide_positions > 0 for code in codes) == (
-        0 if architecture in UNSEEN else program.wide_values
-    )
+    assert sum(code.wide_positions > 0 for code in codes) == program.wide_values
     if program.rows or program.columns:  # partial results, which a second kernel joins, are few
         assert codes[0].float64_each <= 0.25
     if program.rows:
@@ -75,14 +72,29 @@ def test_every_form(name: str, architecture: str) -> None:
         ("IADD3.X R21, PT, PT, RZ, UR5, RZ, P1, !PT", 0),
         ("LEA.HI.X R3, R11, UR13, RZ, 0x1, P4", 0),
         ("IADD3 R11, P2, R11, c[0x0][0x160], RZ", 0),
+        ("IADD.64 R20, R14, R8", 1),
+        ("MOV R15, RZ; IADD.64 R20, R14, R8", 0),
+        ("HFMA2 R15, -RZ, RZ, 0, 0; IADD.64 R20, R14.reuse, UR10", 0),
+        ("MOV R15, RZ; MOV R15, R3; IADD.64 R20, R14, R8", 1),
+        ("MOV R15, RZ; LDC.64 R14, c[0x0][0x380]; IADD.64 R20, R14, R8", 1),
+        ("MOV R15, 0x1; IADD.64 R20, R14, R8", 1),
+        ("SEL.64 R8, RZ, 0x1, !P1; IADD.64 R20, R14, R8", 0),
+        ("SHF.R.S32.HI R11, RZ, 0x1f, R10; IADD.64 R8, R10, -R8", 1),
+        ("IADD.64 R38, R38, 0x400", 0),
+        ("MOV R5, RZ; IADD.64 R4, R4, R4; IADD.64 R20, R4, R8", 0),
+        ("MOV R5, RZ; IADD.64 R4, R4, R8; IADD.64 R20, R4, R8", 1),
+        ("MOV R5, RZ; @P1 BRA L1; MOV R5, R3; BRA L2; IADD.64 R20, R4, R8", 0),
+        ("MOV R5, RZ; @P1 BRA L1; MOV R5, R3; IADD.64 R20, R4, R8", 1),
     ],
 )
 def test_additions_of_64_bits_are_told_from_addresses_of_32_bit_positions(
     text: str, counted: int
 ) -> None:
-    name, _, operands = text.partition(" ")
-    only = (Instruction(0, name, operands),)
-    assert MachineCode(8, 0, 0, 0, only, ()).wide_positions == counted
+    lines = [line.strip() for line in text.split(";")]
+    disassembled = "\n".join([f"/*{16 * n:04x}*/ {line} ;" for n, line in enumerate(lines)])
+    code, _ = parsed(disassembled)
+    assert len(code) == len(lines)
+    assert MachineCode(8, 0, 0, 0, code, ()).wide_positions == counted
 
 
 @needs_tools
