@@ -16,6 +16,8 @@ Clock = Callable[[], float]
 # Seconds before measuring, in which kernels are compiled, and of a sample.
 WARM, SAMPLE = 0.15, 0.002
 SAMPLES = 7
+# What a call takes at least: clocks of processors' time may not have moved.
+_SHORTEST = 1e-7
 
 
 def _put(target: Any, where: Any, value: Any) -> Any:
@@ -69,14 +71,15 @@ def call_of(case: Case, namespace: Any, given: dict[str, Any]) -> Call:
 
 
 def warmed(call: Call, clock: Clock) -> float:
-    """Call until everything is compiled, and return what a call takes by then."""
-    begin, done = clock(), 0
-    while True:
+    """Call until everything is compiled, and return what a call takes by then: the first may have compiled it."""
+    begin = before = clock()
+    calls: list[float] = []
+    while before - begin < WARM or len(calls) < 2:
         call()
-        done += 1
-        took = clock() - begin
-        if took > WARM and done >= 2:
-            return took / done
+        now = clock()
+        calls.append(now - before)
+        before = now
+    return max(min(calls), _SHORTEST)
 
 
 def timed(call: Call, seconds: float, clock: Clock) -> float:
