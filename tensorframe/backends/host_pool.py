@@ -374,16 +374,23 @@ class Pool:
         return block
 
     def _sweep(self) -> None:
-        """Release idle blocks periodically, as long as there are blocks."""
-        pause = threading.Event()
+        """Release idle blocks periodically, as long as there are blocks, and then what the C library retains."""
+        pause, counts = threading.Event(), self.statistics
+        uses = trimmed = 0
         while True:
             pause.wait(IDLE / 2)
             with self._lock:
                 self._trim(IDLE)
-                self._recent_peaks = (self.statistics.in_use, self._recent_peaks[0])
-                if not self._free and not self._lent:
+                self._recent_peaks = (counts.in_use, self._recent_peaks[0])
+                before, uses = uses, counts.allocations + counts.hits
+                is_last = not self._free and not self._lent
+                if is_last:
                     self._sweeper = None
-                    return
+            if trimmed != uses and (is_last or (uses == before and not self._free)):
+                self.compact()  # copies of users' arrays were there, and what is too small for the pool
+                trimmed = uses
+            if is_last:
+                return
 
     def after_fork(self) -> None:
         """Go on in a child: the thread is not there."""

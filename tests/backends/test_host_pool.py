@@ -208,6 +208,21 @@ def test_an_idle_pool_gives_its_memory_back(pool, monkeypatch):
     assert pool._sweeper is not sweeper
 
 
+def test_what_the_c_library_retains_goes_once_in_each_idle_time(pool, monkeypatch):
+    """Also while a user has results: copies of their arrays, and what is small, were in its heap."""
+    trims = []
+    monkeypatch.setattr(host_pool, "IDLE", 0.05)
+    monkeypatch.setattr(pool, "compact", lambda: trims.append(None))
+    kept = [pool.empty((COUNT,), FLOAT)]
+    for times in (1, 2):
+        deadline = time.monotonic() + 60
+        while len(trims) < times and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        assert len(trims) == times
+        kept.append(pool.empty((COUNT,), FLOAT))
+
+
 def test_an_array_in_use_is_not_idle(pool, monkeypatch):
     monkeypatch.setattr(host_pool, "IDLE", 0.01)
     array = pool.empty((COUNT,), FLOAT)

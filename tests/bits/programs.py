@@ -120,6 +120,28 @@ def _reduction(shape: tuple[int, ...], axis: Any) -> Program:
     return Program(name, {"x": normals(shape)}, run, sums=True)
 
 
+def complex_reductions() -> Iterator[Program]:
+    """Sums and products of complex numbers, in rows and across them."""
+    for shape, axis in [((300, 500), 0), ((300, 500), 1), ((9_001, 7), 0), ((5, 9_001), None)]:
+        yield _complex_reduction(shape, axis)
+
+
+def _complex_reduction(shape: tuple[int, ...], axis: Any) -> Program:
+    def run(leaves: Leaves, beside: list[Any]) -> list[tfr.Tensor]:
+        z = leaves["z"]
+        scaled = z * 0.01 + 1
+        beside.append(scaled)
+        return [
+            tfr.sum(z, axis=axis),
+            tfr.prod(scaled, axis=axis),
+            tfr.cumulative_prod(scaled, axis=axis or 0),
+            tfr.abs(tfr.mean(scaled, axis=axis, keepdims=True) - z),
+        ]
+
+    z = (normals(shape) + 1j * normals(shape, seed=1)).astype(np.complex64)
+    return Program(f"complex reductions of {shape} over {axis}", {"z": z}, run, sums=True)
+
+
 # a few long rows and columns, two axes of three
 FORMS: list[tuple[tuple[int, ...], Any]] = [
     ((5, 9_001), 1),
@@ -236,7 +258,7 @@ def programs(*, thorough: bool) -> list[Program]:
     # Samples take the first and the third, whose bits tell another order of additions, as those of float32 do not: they
     # are added as float64.
     every = [*sums("float64"), *reductions(), *distances(), *sums("float32")]
-    known = [every, [*scans()], [*elementwise()], [*random_numbers()]]
+    known = [every, [*complex_reductions()], [*scans()], [*elementwise()], [*random_numbers()]]
     if thorough:
         flat = [one for each in known for one in each]
         return [*flat, *random_graphs(range(FIRST_SEED, FIRST_SEED + GRAPHS))]

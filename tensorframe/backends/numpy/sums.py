@@ -3,7 +3,7 @@
 NumPy adds pairwise where it goes along the reduced axis, and one after the other where it goes across it, so a column
 alone would have another sum than among others. Here it is pairwise everywhere, in C order of the reduced axes: by NumPy
 itself where memory allows, else in steps of whole rows that add the same pairs. Everything else is joined one after the
-other, as NumPy does it in either direction.
+other, as NumPy does it in either direction; complex products along lines only, where nothing is rounded once for two.
 
 Source: N. J. Higham, "The accuracy of floating point summation", SIAM J. Sci. Comput. 14 (1993); the blocks of 128
 elements in 8 lanes, and where longer lines are cut, are those of `pairwise_sum` in NumPy's loops.
@@ -31,38 +31,40 @@ _COPIED, _ROW = 1 << 17, HOST.first // 4
 
 def joined(ufunc: np.ufunc, x: Array, axes: tuple[int, ...]) -> Array:
     """Return the sum or the product over axes, which are left out of its shape, in memory of its own."""
-    if ufunc is not np.add or not x.size:
+    if not x.size or (ufunc is not np.add and x.dtype.kind != "c"):
         return _in_turn(ufunc, x, axes)
     if x.flags.c_contiguous and axes == tuple(range(x.ndim - len(axes), x.ndim)):
         kept = x.shape[: x.ndim - len(axes)]
         return ufunc.reduce(x.reshape((*kept, x.size // prod(kept))), axis=-1)
-    if len(axes) == 1 and _lies_across(x, axes[0]):
+    # rows of complex numbers are multiplied with fused additions, where there are instructions, and elements without
+    if ufunc is np.add and len(axes) == 1 and _lies_across(x, axes[0]):
         return _across(x, axes[0])
     shape = tuple([x.shape[axis] for axis in range(x.ndim) if axis not in axes])
     count = x.size // prod(shape)
     lines = x.transpose([*[axis for axis in range(x.ndim) if axis not in axes], *sorted(axes)])
     if x.size <= _COPIED:
-        return np.add.reduce(np.ascontiguousarray(lines).reshape((*shape, count)), axis=-1)
+        return ufunc.reduce(np.ascontiguousarray(lines).reshape((*shape, count)), axis=-1)
     result = np.empty(shape, x.dtype)
     for index in np.ndindex(*shape[:-1]):
-        _lines_into(result[index] if shape else result, lines[index], len(axes))
+        _lines_into(ufunc, result[index] if shape else result, lines[index], len(axes))
     return result
 
 
-def _lines_into(result: Array, lines: Array, reduced: int) -> None:
-    """Add up lines of one kept axis, or of none, in copies that are not large."""
+def _lines_into(ufunc: np.ufunc, result: Array, lines: Array, reduced: int) -> None:
+    """Join lines of one kept axis, or of none, in copies that are not large."""
+    flat = _flat if ufunc is np.add else _flat_product
     if lines.ndim == reduced:
-        result[...] = _flat(lines, 0, lines.size)
+        result[...] = flat(lines, 0, lines.size)
         return
     count = lines[0].size
     step = max(_COPIED // count, 1)
     for start in range(0, len(lines), step):
         part = lines[start : start + step]
         if len(part) == 1 and count > _COPIED:
-            result[start] = _flat(part[0], 0, count)
+            result[start] = flat(part[0], 0, count)
         else:
             copy = np.ascontiguousarray(part).reshape((len(part), count))
-            np.add.reduce(copy, axis=-1, out=result[start : start + step])
+            ufunc.reduce(copy, axis=-1, out=result[start : start + step])
 
 
 def _flat(x: Array, start: int, stop: int) -> Any:
@@ -72,6 +74,16 @@ def _flat(x: Array, start: int, stop: int) -> Any:
         return np.add.reduce(np.asarray(x.flat[start:stop]))
     middle = start + _first_half(count, _width(x))
     return _flat(x, start, middle) + _flat(x, middle, stop)
+
+
+def _flat_product(x: Array, start: int, stop: int) -> Any:
+    """Return the product of elements in C order, one after the other."""
+    total = np.ones((), x.dtype)
+    for begin in range(start, stop, _COPIED):
+        part = np.asarray(x.flat[begin : min(begin + _COPIED, stop)])
+        # the first element needs no factor: that of an infinite one would make NaN of its other part
+        total = np.multiply.reduce(part if begin == start else np.append(total, part))
+    return total
 
 
 def _first_half(count: int, width: int) -> int:
@@ -123,7 +135,7 @@ def _pairwise(planes: Array, width: int) -> Array:
 
 
 def _in_turn(ufunc: np.ufunc, x: Array, axes: tuple[int, ...]) -> Array:
-    """Return what NumPy does, one element after the other: which parts of complex products are NaN depends on it."""
+    """Return what NumPy does, one element after the other."""
     moved = _moved(x, axes)
     shape = moved.shape[len(axes) :]
     total: Array = ufunc.reduce(moved.reshape((prod(moved.shape[: len(axes)]), *shape)), axis=0)
