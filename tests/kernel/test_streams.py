@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.llvm.program import KernelProgram
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.forms import builder
 from tensorframe.kernel.ir import Loop, StreamingStore
 from tensorframe.machine import HOST
+from tensorframe.ops.elementwise import ADD
 from tests.kernel.interpreted import interpreted, kernels_of
 
 
@@ -116,6 +119,24 @@ def test_large_results_begin_with_a_line_of_the_cache():
     for result in ((x + 1).numpy(), (x.T * 2).numpy()):
         assert result.ctypes.data % 64 == 0
     assert (x.T * 2).numpy().strides == (4, 4 * 999)
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_buffers_that_begin_within_a_line_are_not_taken_over(bound):
+    """What is streamed there would take three times as long."""
+    size, dtype = HOST.streamed.start // 4, np.dtype("float32")
+    op = RegionOp(ADD, (), (0, 0), (size,), dtype)
+    program = KernelProgram(Region((((size,), dtype),), (op,), (1,)))
+    x, memory = np.ones(size, dtype), np.empty(size + 32, dtype)
+    first = -memory.ctypes.data // 4 % 16
+    for shift in (0, 1, 16):
+        buffer = memory[first + shift :][:size]
+        if bound:
+            (result,) = program.bind([x], [buffer]).outputs
+        else:
+            (result,) = program([x], [buffer])
+            assert result.sum() == 2 * size
+        assert (result is buffer) == (shift != 1)
 
 
 def test_threads_do_not_matter(everything_is_large):

@@ -10,9 +10,10 @@ import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.bound import Bound, NativeCall
-from tensorframe.backends.llvm.abi import array_slot
+from tensorframe.backends.llvm.abi import address, array_slot
 from tensorframe.backends.llvm.functions import kernel_function
 from tensorframe.backends.llvm.launcher import (
+    begins_line,
     fixed_numbers,
     number_format,
     number_type,
@@ -25,6 +26,7 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.nest.assemble import Built, Launch
 from tensorframe.kernel.nest.passes.rare import FLAG
 from tensorframe.kernel.spaces.gather import MARK
+from tensorframe.machine import HOST
 
 Array = Any
 
@@ -45,6 +47,8 @@ def bound_kernels(
         new = output_maker(region.shape_of(value), region.dtype_of(value), layout)()
         buffer = buffers[index]
         taken = buffer is not None and not again and buffer.strides == new.strides
+        if buffer is not None and begins_line(region, value):
+            taken = taken and address(buffer) % HOST.line == 0
         outputs.append(buffer if taken else new)
         arrays[f"y{index}"] = outputs[-1]
     for index, (dtype, size, _) in enumerate(built.partials):
