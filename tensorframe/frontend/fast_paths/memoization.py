@@ -13,7 +13,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from tensorframe.backends.registry import default_device, resolve_device
 from tensorframe.dtypes import default_float
-from tensorframe.frontend.dispatch import recorded
 from tensorframe.frontend.fast_paths.call_recordings import (
     OF_THE_FIRST,
     Recording,

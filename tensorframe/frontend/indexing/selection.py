@@ -89,7 +89,10 @@ def plain(shape: Shape, key: Any) -> Selection | None:
     None for any other key, and where something is wrong with it, which `parse` says.
     """
     items = key if type(key) is tuple else (key,)
-    starts, sizes, steps, kept = [], [], [], []
+    starts: list[int] = []
+    sizes: list[int] = []
+    steps: list[int] = []
+    kept: list[int] = []
     axis, count = 0, len(shape)
     for place, item in enumerate(items, 1):
         if item is None:
