@@ -132,7 +132,7 @@ class CpuFunctions(Functions):
 
 def _convolution() -> Function:
     from tensorframe.backends.llvm.compiled_calls import compiled_convolution
-    from tensorframe.backends.numpy.convolution import convolve
+    from tensorframe.backends.numpy.convolution.convolution import convolve
 
     def run(x: Array, weight: Array, *attrs: Any) -> Array:
         return convolve(x, weight, attrs, compiled_convolution)

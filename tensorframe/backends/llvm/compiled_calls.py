@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensorframe.backends.llvm.engine import unusable
 
 if TYPE_CHECKING:
-    from tensorframe.backends.numpy.convolution import Undilated
+    from tensorframe.backends.numpy.convolution.convolution import Undilated
     from tensorframe.backends.numpy.products.chain import Tiles
     from tensorframe.backends.numpy.products.product import Products
     from tensorframe.backends.numpy.products.small_product import Kernels as SmallKernels
@@ -23,7 +23,9 @@ Array = Any
 def compiled_convolution(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undilated:
     """Return a convolution by compiled products; NumPy's where LLVM does not load."""
     if unusable() is not None:
-        from tensorframe.backends.numpy.convolution import undilated  # few programs need it
+        from tensorframe.backends.numpy.convolution.convolution import (
+            undilated,  # few programs need it
+        )
 
         return undilated(x, weight, geometry, groups)
     from tensorframe.backends.llvm.convolution.choice import compiled  # imports LLVM

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tensorframe.backends.bound import Calls, NativeCall
     from tensorframe.backends.llvm.program import KernelProgram
     from tensorframe.backends.llvm.scatter import ScatterProgram
-    from tensorframe.backends.numpy.convolution import Make
+    from tensorframe.backends.numpy.convolution.convolution import Make
     from tensorframe.backends.numpy.products.chain import MakeTiles
     from tensorframe.backends.numpy.products.product import Multiply
     from tensorframe.backends.numpy.products.small_product import Find

@@ -19,7 +19,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 
 if TYPE_CHECKING:
-    from tensorframe.backends.numpy.convolution import Make
+    from tensorframe.backends.numpy.convolution.convolution import Make
     from tensorframe.backends.numpy.products.chain import MakeTiles
     from tensorframe.backends.numpy.products.product import Multiply
     from tensorframe.backends.numpy.products.small_product import Find
@@ -119,7 +119,9 @@ class NumpyBackend(Backend):
 
     def convolution(self) -> Make:
         """Return what makes convolutions of inputs without zeros between their elements."""
-        from tensorframe.backends.numpy.convolution import undilated  # few programs need it
+        from tensorframe.backends.numpy.convolution.convolution import (
+            undilated,  # few programs need it
+        )
 
         return undilated
 

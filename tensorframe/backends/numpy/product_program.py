@@ -12,7 +12,7 @@ import numpy as np
 from tensorframe.backends.base import Program, quiet, settled
 from tensorframe.backends.bound import Bound, NativeCall
 from tensorframe.backends.foreseeing import StandIns, foresee
-from tensorframe.backends.numpy.convolution import (
+from tensorframe.backends.numpy.convolution.convolution import (
     Make,
     Undilated,
     convolve,

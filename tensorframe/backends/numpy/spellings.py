@@ -8,7 +8,7 @@ from tensorframe.backends.interruptible import at_the_end
 from tensorframe.graph.op import Kind, Op
 
 _NAMES = {
-    "convolution": "convolution",
+    "convolution.convolution": "convolution",
     "draws": "draw",
     "elementwise": "cast dot4 expm1 floor_divide imag pow real tanh where",
     "formulas": "cos_turns surprisal",

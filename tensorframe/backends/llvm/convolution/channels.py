@@ -26,7 +26,7 @@ from tensorframe.backends.llvm.convolution.ways import (
     plan_of,
 )
 from tensorframe.backends.llvm.indirect_product import copy
-from tensorframe.backends.numpy.convolution import Store
+from tensorframe.backends.numpy.convolution.convolution import Store
 from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.backends.numpy.products.product import extents
 from tensorframe.backends.numpy.threads import share_out

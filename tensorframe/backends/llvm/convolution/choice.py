@@ -21,8 +21,8 @@ from tensorframe.backends.llvm.convolution.sums import InSums
 from tensorframe.backends.llvm.convolution.ways import plan_of
 from tensorframe.backends.llvm.indirect_product import functions
 from tensorframe.backends.llvm.products.packed import packed_or_blas
-from tensorframe.backends.numpy.convolution import Undilated, undilated
-from tensorframe.backends.numpy.points import PointProduct, PointSums, sums_points
+from tensorframe.backends.numpy.convolution.convolution import Undilated, undilated
+from tensorframe.backends.numpy.convolution.points import PointProduct, PointSums, sums_points
 from tensorframe.ops.convolution import Geometry
 
 Array = Any

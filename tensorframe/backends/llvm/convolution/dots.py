@@ -22,8 +22,8 @@ from tensorframe.backends.llvm.indirect_product import (
     offsets,
     pairs,
 )
-from tensorframe.backends.numpy.convolution import Store
-from tensorframe.backends.numpy.padding import slices
+from tensorframe.backends.numpy.convolution.convolution import Store
+from tensorframe.backends.numpy.convolution.padding import slices
 from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.graph.shape import Shape

@@ -10,7 +10,7 @@ from tensorframe.backends.llvm.convolution.padding import Memory, flat, in_phase
 from tensorframe.backends.llvm.convolution.sizes import Sizes
 from tensorframe.backends.llvm.convolution.windows import Span, spans, whole
 from tensorframe.backends.llvm.indirect_product import functions
-from tensorframe.backends.numpy.padding import cut, slices
+from tensorframe.backends.numpy.convolution.padding import cut, slices
 from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape

@@ -17,9 +17,9 @@ from tensorframe.backends.llvm.convolution.padding import Memory
 from tensorframe.backends.llvm.convolution.sizes import BLOCK, SMALL, SUMS
 from tensorframe.backends.llvm.products.functions import functions, has_tiles, varying_slots
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, layout_of
-from tensorframe.backends.numpy.convolution import Store
-from tensorframe.backends.numpy.padding import slices
-from tensorframe.backends.numpy.points import PointSums, columns_of, copied
+from tensorframe.backends.numpy.convolution.convolution import Store
+from tensorframe.backends.numpy.convolution.padding import slices
+from tensorframe.backends.numpy.convolution.points import PointSums, columns_of, copied
 from tensorframe.backends.numpy.products import blas
 from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.backends.numpy.products.product import LONG

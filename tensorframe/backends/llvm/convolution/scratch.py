@@ -17,8 +17,8 @@ from tensorframe.backends.llvm.convolution.sizes import (
     Sizes,
     whole_vectors,
 )
-from tensorframe.backends.numpy.padding import phases
-from tensorframe.backends.numpy.points import sums_points
+from tensorframe.backends.numpy.convolution.padding import phases
+from tensorframe.backends.numpy.convolution.points import sums_points
 from tensorframe.backends.numpy.threads import thread_count
 from tensorframe.codegen.llvm.indirect_product import TERMS
 from tensorframe.dtypes import NARROW, DType, wide_of

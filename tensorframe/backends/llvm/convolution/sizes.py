@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, prod
 
-from tensorframe.backends.numpy.padding import left
+from tensorframe.backends.numpy.convolution.padding import left
 from tensorframe.backends.numpy.products.product import LONG
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.shape import Shape

@@ -26,9 +26,9 @@ from tensorframe.backends.llvm.convolution.ways import (
     turn,
     turn_back,
 )
-from tensorframe.backends.numpy.convolution import Store
-from tensorframe.backends.numpy.padding import slices
-from tensorframe.backends.numpy.points import copied
+from tensorframe.backends.numpy.convolution.convolution import Store
+from tensorframe.backends.numpy.convolution.padding import slices
+from tensorframe.backends.numpy.convolution.points import copied
 from tensorframe.backends.numpy.products.grid import Index
 
 Array = Any

@@ -26,7 +26,7 @@ from tensorframe.backends.llvm.indirect_product import (
     pairs,
     transpose,
 )
-from tensorframe.backends.numpy.padding import slices
+from tensorframe.backends.numpy.convolution.padding import slices
 from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.backends.numpy.products.product import extents
 from tensorframe.codegen.llvm.indirect_product import TERMS

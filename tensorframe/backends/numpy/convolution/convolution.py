@@ -15,9 +15,9 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import host_pool
+from tensorframe.backends.numpy.convolution.padding import dilated, padded, phases, slices
+from tensorframe.backends.numpy.convolution.points import PointProduct, PointSums, sums_points
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.backends.numpy.padding import dilated, padded, phases, slices
-from tensorframe.backends.numpy.points import PointProduct, PointSums, sums_points
 from tensorframe.backends.numpy.products import blas
 from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.backends.numpy.products.product import IN_BLAS, LONG

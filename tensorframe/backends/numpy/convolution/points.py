@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from tensorframe.backends.numpy.padding import padded
+from tensorframe.backends.numpy.convolution.padding import padded
 from tensorframe.backends.numpy.products.grid import Index
 from tensorframe.backends.numpy.products.product import Multiply, Product, Store
 from tensorframe.graph.shape import Shape
