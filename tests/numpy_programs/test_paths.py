@@ -94,7 +94,7 @@ def test_what_loops_are_full_of_is_recorded_in_few_calls():
     real = tfr.asarray(np.arange(8.0, dtype=np.float32))
     wave = tfr.asarray(np.ones(8, np.complex64))
     for function, most in [
-        (lambda: real * real, 2),
+        (lambda: real * real, 3),
         (lambda: 0.5 * real, 3),
         (lambda: -0.5j * wave, 3),
         (lambda: tfr.fft.rfft(real), 6),
