@@ -20,12 +20,15 @@ last column is what follows from it for the part of the memory's bandwidth that 
 
 By Little's law, memory is busy when bandwidth times latency bytes are on their way. The latency under load is taken as
 {LATENCY * 1e6:g} us, an assumption. A thread has those bytes in flight that it reads in one turn of its main loop, and
-a multiprocessor runs as many threads as registers and shared memory allow. Arithmetic is not looked at, so kernels with
-much of it, such as factorisations, are slower than this. Rows that several passes need are held in shared memory, which
-leaves room for fewer threads, and read once: what the tables count of them is all that is read. That is for up to
-16,384 elements of float32. Longer rows are read once for all that is reduced, chunk by chunk, and once more where
-elements are written; for positions of extremes twice. Products of bfloat16, and those of float16 that cuBLAS does not
-make, run on tensor cores. `nox -s sass` holds what the tables show.
+a multiprocessor runs as many threads as registers and shared memory allow. Arithmetic is not looked at, so kernels
+with much of it, such as factorisations, are slower than this. Rows that several passes need are held in shared memory,
+which leaves room for fewer threads, and read once: what the tables count of them is all that is read. That is for up
+to 16,384 elements of float32. Rows of half precision are held as the float32 that is computed with: a thread reads 16
+bytes for 32 of memory, so that few are on their way on a B200. Longer rows are read once for all that is reduced,
+chunk by chunk, and once more where elements are written; for positions of extremes twice. Scans along rows read each
+element once, or twice where a row has chunks; those of columns read memory's lines for single elements, which the last
+column does not show. Products of bfloat16, and those of float16 that cuBLAS does not make, run on tensor cores.
+`nox -s sass` holds what the tables show.
 
 cuBLAS makes the products of float32 and float64, and a kernel of ours does what follows, such as a bias and an
 activation. cublasLt would do some of that in the launch of the product, and is not used. Its result is what was
