@@ -246,7 +246,7 @@ class ProductProgram:
         if isinstance(product, Native):
             product.begin()
         if epilogue.region is None:
-            return [stand_ins.new(epilogue.shape, product.dtype)]
+            return [stand_ins.new(epilogue.shape, product.dtype, epilogue.layout)]
         index = product.blocks[0] if _in_blocks(product) else None
         shape = contraction.shape if index is None else extents(index)
         given = epilogue.operands(stand_ins.new(shape, product.dtype), index, operands)
@@ -257,7 +257,7 @@ class ProductProgram:
         if index is None:
             return outputs
         dtypes = epilogue.dtypes(product.dtype)
-        return [stand_ins.new(epilogue.shape, dtype) for dtype in dtypes]
+        return [stand_ins.new(epilogue.shape, dtype, epilogue.layout) for dtype in dtypes]
 
     def _product(self, inputs: Sequence[Array]) -> Products | SmallProduct | Undilated | None:
         """Return the product if BLAS multiplies it as it is, or the convolution if it has blocks."""

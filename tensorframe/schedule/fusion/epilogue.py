@@ -11,6 +11,7 @@ from math import prod
 
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
+from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.elementwise import ADD, CAST
 from tensorframe.ops.movement import PERMUTE, RESHAPE
@@ -113,13 +114,15 @@ class _Merging:
         if fits or _keeps_rows(user.sink):
             self._merge(product, user)
 
-    def _hands_on_rows(self, product: Node) -> bool:
-        """Whether a product is made block by block, and rows of blocks are what an epilogue takes.
+    def _hands_on_rows(self, value: Node) -> bool:
+        """Whether a product, permuted perhaps, is made block by block, and rows of blocks are what an epilogue takes.
 
-        To have rows of the transposed product it would be one of transposed factors, which rounds otherwise.
+        To have rows of the transposed product it would be one of transposed factors, which rounds otherwise. A
+        convolution has no rows of that kind: elementwise ops see a block of it with its axes in any order.
         """
-        able = self._capabilities_of(product.device)
-        return able.host_memory or able.chunked
+        able = self._capabilities_of(value.device)
+        product = value.inputs[0] if value.op is PERMUTE else value
+        return product.op is not CONVOLUTION and (able.host_memory or able.chunked)
 
     def transform(self, product: Group) -> None:
         """Let the elementwise ops that consume a product run in its step; where they do not, keep the reason."""

@@ -50,7 +50,8 @@ class Blocks(Protocol):
 class Epilogue:
     """What becomes of the first op's result in a region: an order of its axes, and ops on its rows, if there are any.
 
-    Rows stay in one piece: fusion lets no other order of axes be part of a product's step.
+    Rows of a product stay in one piece: fusion lets no other order of its axes be part of the step. A convolution may
+    have its axes in any order.
 
     `given` are the inputs of the region; `others` are those among them that these ops read besides the result.
     """
@@ -145,7 +146,15 @@ class Epilogue:
 
     def new(self, dtype: Any) -> Array:
         """Return memory for an output."""
-        return host_pool.empty(self.shape, dtype)
+        return host_pool.empty(self.shape, dtype, self.layout)
+
+    @property
+    def layout(self) -> list[int] | None:
+        """The order of an output's axes in memory where the last of them is another: that which the result has."""
+        axes = self.permutation
+        if axes is None or axes[-1] == len(axes) - 1:
+            return None
+        return [axes.index(axis) for axis in range(len(axes))]
 
     def as_product(self, out: Array) -> Array:
         """Return an output with its axes as the product has them."""
