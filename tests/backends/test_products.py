@@ -280,7 +280,8 @@ def test_a_permuted_product_has_the_bits_of_the_product(left, right, axes, dtype
 
 def dtype_unit(dtype: str) -> np.generic:
     """Return a number that leaves no part of a complex number zero."""
-    return np.dtype(dtype).type(1 + 0.5j if np.dtype(dtype).kind == "c" else 1)
+    unit: np.generic = np.dtype(dtype).type(1 + 0.5j if np.dtype(dtype).kind == "c" else 1)
+    return unit
 
 
 @pytest.mark.parametrize("stack", [(), (3,)])
