@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -13,6 +14,7 @@ import tensorframe as tfr
 from tensorframe.graph.op import Kind, rows
 from tensorframe.testing.program import compiled
 from tensorframe.testing.random_graph import program_of
+from tests.bits import mixed
 from tests.bits.draws import DRAWS
 
 Array = np.ndarray[Any, Any]
@@ -76,7 +78,7 @@ def _lines(steps: Any, names: dict[str, Any]) -> dict[str, Any]:
     return variables
 
 
-FIRST_SEED, GRAPHS = 30_000, 90
+FIRST_SEED, GRAPHS, MIXED = 30_000, 90, 20
 # Elements beyond which kernels take squared distances from a mean in one pass, if that is all there is to compute.
 LARGE = 2 << 16
 # one row, many short ones, a few long ones, more than a chunk, columns, three axes
@@ -253,6 +255,13 @@ def _draw(name: str) -> Program:
     return Program(name, {"x": normals(3)}, run)
 
 
+def mixed_programs(seeds: range) -> Iterator[Program]:
+    """Programs of everything that random graphs lack."""
+    for seed in seeds:
+        run = partial(mixed.results_of, seed)
+        yield Program(f"mixed program {seed}", mixed.leaves_of(seed), run, sums=True)
+
+
 def programs(*, thorough: bool) -> list[Program]:
     """Some 240 programs, or a selection that takes seconds."""
     # Samples take the first and the third, whose bits tell another order of additions, as those of float32 do not: they
@@ -261,6 +270,7 @@ def programs(*, thorough: bool) -> list[Program]:
     known = [every, [*complex_reductions()], [*scans()], [*elementwise()], [*random_numbers()]]
     if thorough:
         flat = [one for each in known for one in each]
-        return [*flat, *random_graphs(range(FIRST_SEED, FIRST_SEED + GRAPHS))]
+        graphs = random_graphs(range(FIRST_SEED, FIRST_SEED + GRAPHS))
+        return [*flat, *graphs, *mixed_programs(range(MIXED))]
     few = [one for each in known for one in each[2::9]]
     return [*few, *random_graphs(range(FIRST_SEED, FIRST_SEED + 4))]
