@@ -280,12 +280,7 @@ def test_a_permuted_product_has_the_bits_of_the_product(left, right, axes, dtype
 
 def dtype_unit(dtype: str) -> complex:
     """Return a number that leaves no part of a complex number zero."""
-<<<<<<< HEAD
-    unit: np.generic = np.dtype(dtype).type(1 + 0.5j if np.dtype(dtype).kind == "c" else 1)
-    return unit
-=======
     return 1 + 0.5j if np.dtype(dtype).kind == "c" else 1.0
->>>>>>> 6cc3a909 (The sweep of bits has programs of conditions, assignments, orders, complex and half numbers, quantised weights and gradients, which random graphs lack)
 
 
 @pytest.mark.parametrize("stack", [(), (3,)])
