@@ -225,6 +225,25 @@ def test_what_numpy_is_slow_at_gets_a_kernel_sooner_with_the_same_bits(name, mon
     assert made
 
 
+def test_operands_that_lie_across_each_other_get_a_kernel_sooner_with_the_same_bits():
+    x, y = (tfr.asarray(np.random.default_rng(seed).random((300, 300))) for seed in (1, 2))
+
+    def work(expression):
+        plan = expression.explain()
+        (region,) = [step.region for step in plan.steps if hasattr(step, "region")]
+        return choice.operations(region)
+
+    along = [work(x + y), work(x.T + y.T), work(x.T * 2 + y[:, :1]), work((x.T + y.T).T + x)]
+    across = [work(x.T + y), work(x + (y * 2).T), work((x.T + y.T).T + x.T)]
+    assert max(along) < 6 * x.size
+    assert min(across) > choice._ACROSS * x.size
+    expected = x.numpy().T + y.numpy()
+    results = {(x.T + y).numpy().tobytes() for _ in range(3)}
+    with tfr.use_backend("llvm"):
+        results.add((x.to_backend("llvm").T + y.to_backend("llvm")).numpy().tobytes())
+    assert results == {expected.tobytes()}
+
+
 def test_numpy_goes_on_where_there_is_no_room_for_the_compiler(monkeypatch):
     monkeypatch.setattr(choice, "ENOUGH", 2 * 2 * (LARGE + choice._OF_A_CALL))
     x, y = operands()

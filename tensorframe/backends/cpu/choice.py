@@ -20,6 +20,7 @@ from tensorframe.backends.silence import silenced
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.exactness import is_exact_region
+from tensorframe.ops.movement import PERMUTE
 
 # Operations on elements that NumPy does before a kernel of exact ops is compiled: it takes some 20 ms for them, LLVM as
 # long for the kernel, and three times as long to be loaded.
@@ -39,6 +40,8 @@ SLOW = {
     "remainder": 40.0,
     "where": 10.0,
 }
+# The same of operands of which one lies along other axes than another: NumPy walks across the lines of one of them.
+_ACROSS = 12.0
 # The same of values that are added one after the other: by a scan, or where indices say.
 _COMBINED = 8.0
 
@@ -142,15 +145,34 @@ def operations(region: Region) -> int:
     A reduction reads all of its operand, a scatter combines all of its values. What takes NumPy longer than an addition
     counts for several.
     """
-    total = 0.0
-    for entry in region.ops:
+    total, across = 0.0, _ops_across(region)
+    for place, entry in enumerate(region.ops):
         shape, cost = entry.shape, weight(entry.op)
+        if place in across:
+            cost = max(cost, _ACROSS)
         if entry.op.kind is Kind.REDUCE:
             shape = region.shape_of(entry.inputs[0])
         elif entry.op.kind is Kind.SCATTER and entry.op.combination is not None:
             shape, cost = region.shape_of(entry.inputs[1]), _COMBINED
         total += cost * prod(shape)
     return int(total)
+
+
+def _ops_across(region: Region) -> set[int]:
+    """Return which ops have operands that lie along different axes, as `x.T + y` has where both are in C order."""
+    across = set()
+    is_turned = [False] * len(region.inputs)
+    for place, entry in enumerate(region.ops):
+        lying = {
+            is_turned[value]
+            for value in entry.inputs
+            if region.shape_of(value) == entry.shape or entry.op is PERMUTE
+        }
+        if len(lying) > 1:
+            across.add(place)
+        turns = entry.op is PERMUTE and entry.attrs[0][-1] != len(entry.shape) - 1
+        is_turned.append((lying == {True}) != turns)
+    return across
 
 
 def weight(op: Op) -> float:
