@@ -24,6 +24,13 @@ class BackwardSite(tuple[CodeType, int]):
 # whose functions users call, and what runs below those that compute
 _RECORDING = "tensorframe.frontend."
 _COMPUTING = ("tensorframe.runtime.", "tensorframe.schedule.", "tensorframe.backends.")
+# whose messages begin with the name of the function or kernel that a user wrote
+_NAMING = (
+    "tensorframe.frontend.jit.",
+    "tensorframe.frontend.raw_kernels.",
+    "tensorframe.frontend.transformations.",
+    "tensorframe.frontend.user_functions.",
+)
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # looked up once: this is asked for every node
 _frame = sys._getframe
@@ -67,12 +74,15 @@ def raising_site() -> Site | None:
 def called_function() -> str | None:
     """Return the name of the public function that the user's line called, if all that runs for it records.
 
-    Functions are made of others, and users know the one that they have called. What computes has other lines to name.
+    Functions are made of others, and users know the one that they have called. What computes has other lines to name,
+    and what transforms functions of users, or makes kernels of them, names these itself.
     """
     name, frame = None, sys._getframe(1)
     while is_internal(frame.f_code) or frame.f_code.co_filename.startswith(_BETWEEN):
         module = frame.f_globals.get("__name__", "")
         if module.startswith(_COMPUTING) or frame.f_back is None:
+            return None
+        if name is None and module.startswith(_NAMING):
             return None
         if module.startswith(_RECORDING) and frame.f_code.co_name in frame.f_globals.get(
             "__all__", ()

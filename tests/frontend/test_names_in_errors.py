@@ -56,3 +56,28 @@ def test_what_computes_names_what_was_recorded():
     singular = tfr.linalg.inv(tfr.zeros((2, 2)))
     with pytest.raises(tfr.errors.LinAlgError, match="inv"):
         tfr.unique(singular)
+
+
+SEEN = []
+
+
+def remember(x):
+    SEEN.append(x)
+    return x
+
+
+def test_functions_and_kernels_that_users_write_have_their_names():
+    with pytest.raises(tfr.errors.ArgumentError, match=r"^remember: changes 'SEEN'"):
+        tfr.elementwise(remember)
+    with pytest.raises(tfr.errors.TensorFrameError, match=r"^my_kernel: "):
+        tfr.raw_kernel(
+            "my_kernel", {"x": "float32[n]"}, {"y": "float32[n]"}, source={"basic": "END"}
+        )
+
+
+def test_functions_of_ours_are_named_inside_transformations():
+    rows, vector = tfr.asarray(STACK), tfr.asarray(VECTOR)
+    with pytest.raises(tfr.errors.ShapeError, match=r"^matvec: "):
+        tfr.jit(tfr.matvec)(rows, vector)
+    with pytest.raises(tfr.errors.ShapeError, match=r"^matvec: "):
+        tfr.vmap(tfr.matvec, in_axes=(0, None))(rows, vector)
