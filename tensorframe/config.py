@@ -1,4 +1,4 @@
-"""Configuration: every option with its type, default and meaning, in one table.
+"""Configuration: which options are in force, and where their values come from.
 
 Options are read from the environment once (`TENSORFRAME_FUSE=0`; empty is as if it were not set), set for good with
 `configure`, or for a `with` block with `override`; a block sees only its own thread's (and asyncio task's) changes.
@@ -10,175 +10,41 @@ False
 
 from __future__ import annotations
 
-import operator
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from types import ModuleType
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 from tensorframe.errors import ArgumentError, SettingWarning, warn_at
 from tensorframe.forks import new_lock
-from tensorframe.machine import HOST
-from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.options import DEFAULTS, Options, check, parsed, similar
 from tensorframe.scopes import Scope
 from tensorframe.site import raising_site
 
-TransferPolicy = Literal["allow", "warn", "error"]
-Placement = Literal["bytes", "time"]
-Progress = Literal["auto", "on", "off"]
-Tracebacks = Literal["auto", "short", "full"]
-
-# the words that an option takes, where it takes a few
-_WORDS = {
-    "transfer_policy": get_args(TransferPolicy),
-    "placement": get_args(Placement),
-    "progress": get_args(Progress),
-    "tracebacks": get_args(Tracebacks),
-}
-
-
-def _option(default: Any, doc: str) -> Any:
-    return field(default=default, metadata={"doc": doc})
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The values in force.
-
-    An immutable record of every option by name, with what `configure` and `TENSORFRAME_CONFIG` have
-    set.
-    """
-
-    fuse: bool = _option(
-        True, "Run neighbouring elementwise ops together; False runs every op alone."
-    )
-    rewrite: bool = _option(True, "Simplify the graph before it is scheduled.")
-    verify: bool = _option(False, "Check the legality of every node after every pass.")
-    validate: bool = _option(False, "Check every fused region against its ops run one by one.")
-    check_nan: bool = _option(
-        False, "Raise NanError at the first op that gives a NaN; every result is read again."
-    )
-    small_size: int = _option(
-        4096,
-        "Elements up to which a whole graph runs op by op at once, without a plan; one elementwise op, up to eight "
-        "times as many.",
-    )
-    small_nodes: int = _option(
-        1 << 20,
-        "Nodes up to which a graph of small tensors runs without a plan; 0 plans every graph.",
-    )
-    block_bytes: int = _option(
-        HOST.second, "Bytes of each operand that an elementwise region works through at a time."
-    )
-    threads: int = _option(
-        0, "Threads that work on one region or product on the cpu; 0 means one per core."
-    )
-    spin: int = _option(
-        500, "Microseconds for which an idle thread looks out for the next kernel before it sleeps."
-    )
-    reuse_bytes: int = _option(
-        1 << 30,
-        "Bytes up to which a pending tensor that several evaluations need is stored; 0 stores none.",
-    )
-    plan_cache: int = _option(512, "Plans kept for graphs of the same structure.")
-    jit_cache: int = _option(128, "Recordings that each jitted function keeps.")
-    cuda_graphs: bool = _option(
-        False,
-        "Whether jitted functions of three kernels and more are captured as CUDA graphs; no GPU has run this yet.",
-    )
-    cache_dir: str = _option(
-        "", "Directory for compiled kernels; empty for tensorframe/kernels in the user's cache."
-    )
-    cache_bytes: int = _option(
-        512 << 20, "Bytes of compiled kernels cached on disk, those used last; 0 caches none."
-    )
-    load_bytes: int = _option(
-        0,
-        "Bytes that one array in a file may claim to have, larger ones are refused; 0 is no limit.",
-    )
-    transfer_policy: TransferPolicy = _option(
-        "allow", "What happens when operands live on different devices: allow, warn or error."
-    )
-    placement: Placement = _option(
-        "bytes",
-        "What decides where an op between devices runs: the bytes that move, or the time that calibrated devices take.",
-    )
-    progress: Progress = _option(
-        "auto",
-        "What shows how far is what takes over half a second: auto in notebooks and terminals, on, off.",
-    )
-    tracebacks: Tracebacks = _option(
-        "auto",
-        "Whether frames inside tensorframe are left out of tracebacks: auto where Python, IPython or Jupyter show "
-        "them, short wherever, full nowhere.",
-    )
-
-    @property
-    def checked(self) -> bool:
-        """Whether the results of steps are looked at."""
-        return self.validate or self.check_nan
-
+__all__ = [
+    "Devices",
+    "Options",
+    "Process",
+    "configure",
+    "describe",
+    "get",
+    "know_devices",
+    "load",
+    "override",
+    "save",
+    "scope",
+    "to_dict",
+    "when_configured",
+]
 
 PREFIX = "TENSORFRAME_"
 # beside the options, what the environment may say: where new tensors live
 BACKEND = f"{PREFIX}BACKEND"
 # and which file has options and settings of devices; variables go before it
 FILE = f"{PREFIX}CONFIG"
-
-_BOOLEANS = dict.fromkeys(("0", "false", "off", "no"), False)
-_BOOLEANS |= dict.fromkeys(("1", "true", "on", "yes"), True)
-_DEFAULTS = {option.name: option.default for option in fields(Options)}
-
-
-def _check(name: str, value: Any) -> Any:
-    """Return `value` as the option has it, else raise with the choices."""
-    if name not in _DEFAULTS:
-        hints = (*_near(name, _DEFAULTS), f"one of {', '.join(sorted(_DEFAULTS))}")
-        raise ArgumentError(f"there is no option {name!r}", suggestions=hints)
-    if name in _WORDS:
-        *others, last = map(repr, _WORDS[name])
-        wanted = f"{', '.join(others)} or {last}"
-        checked = value if isinstance(value, str) and value in _WORDS[name] else None
-    else:
-        kind = type(_DEFAULTS[name])
-        wanted, as_kind = _KINDS[kind]
-        checked = as_kind(value)
-    if checked is None:
-        raise ArgumentError(f"option {name} is {wanted}, got {value!r:.80}")
-    return checked
-
-
-def _as_bool(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _as_integer(value: Any) -> int | None:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        return None
-    number = operator.index(value)
-    return number if 0 <= number <= sys.maxsize else None
-
-
-def _as_path(value: Any) -> str | None:
-    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    return text if isinstance(text, str) and "\0" not in text else None
-
-
-_KINDS: dict[type, tuple[str, Callable[[Any], Any]]] = {
-    bool: ("True or False", _as_bool),
-    int: (f"an integer from 0 to {sys.maxsize}", _as_integer),
-    str: ("a path", _as_path),
-}
-
-
-def _near(name: str, known: Any) -> tuple[str, ...]:
-    from difflib import get_close_matches
-
-    return tuple(get_close_matches(name, known, 1))
 
 
 class Devices:
@@ -200,12 +66,12 @@ def know_devices(
 def _from_environment() -> Options:
     """Return what the environment says; ArgumentError names the variable whose value no option has."""
     said = _from_file(os.environ.get(FILE, "").strip())
-    for name, default in _DEFAULTS.items():
+    for name, default in DEFAULTS.items():
         text = os.environ.get(variable := f"{PREFIX}{name.upper()}", "").strip()
         if not text:
             continue
         try:
-            said[name] = _check(name, _parsed(text, type(default)))
+            said[name] = check(name, parsed(text, type(default)))
         except ArgumentError as error:
             hints = [f"unset {variable}"]
             if type(default) is bool:
@@ -244,7 +110,7 @@ def _read(path: str) -> dict[str, Any]:
 
 def _parts(said: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return checked options, and the settings of devices as they are written."""
-    options = {name: _check(name, value) for name, value in said.items() if name != "devices"}
+    options = {name: check(name, value) for name, value in said.items() if name != "devices"}
     devices = said.get("devices", {})
     if not isinstance(devices, Mapping):
         raise ArgumentError(f"devices is a table of tables, got {devices!r:.80}")
@@ -257,21 +123,12 @@ def _check_tables(devices: Mapping[str, Any]) -> None:
             raise ArgumentError(f"devices.{name} is a table of settings, got {settings!r:.80}")
 
 
-def _parsed(text: str, kind: type) -> Any:
-    """Return a variable's value as code would give it, or as it stands where it is none of its kind."""
-    if kind is bool:
-        return _BOOLEANS.get(text.lower(), text)
-    if kind is int and re.fullmatch("[0-9]{1,40}", text):
-        return int(text)
-    return text
-
-
 def _warn_of_unknown() -> None:
     """Warn about variables that look like options and are none: a typing error would pass unseen."""
-    known = [BACKEND, FILE, *(f"{PREFIX}{name.upper()}" for name in _DEFAULTS)]
+    known = [BACKEND, FILE, *(f"{PREFIX}{name.upper()}" for name in DEFAULTS)]
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known:
-            hints = [*_near(name, known), "tfr.config.describe(), which lists the options"]
+            hints = [*similar(name, known), "tfr.config.describe(), which lists the options"]
             message = f"the environment sets {name}, and there is no such option"
             warn_at(raising_site(), message, SettingWarning, hints)
 
@@ -353,7 +210,7 @@ def _written(changes: dict[str, Any]) -> str:
 
 
 def _checked(changes: dict[str, Any]) -> dict[str, Any]:
-    return {name: _check(name, value) for name, value in changes.items()}
+    return {name: check(name, value) for name, value in changes.items()}
 
 
 def load(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
@@ -384,7 +241,7 @@ def to_dict() -> dict[str, Any]:
     """
     changed = {
         name: getattr(Process.base, name)
-        for name, default in _DEFAULTS.items()
+        for name, default in DEFAULTS.items()
         if getattr(Process.base, name) != default
     }
     return {**changed, "devices": Devices.give()}
@@ -432,7 +289,7 @@ class _Module(ModuleType):
     """The module of options, which are no attributes of it: to set one would change nothing, and say nothing."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _DEFAULTS:
+        if name in DEFAULTS:
             written = f"{name}={value!r:.40}"
             raise ArgumentError(
                 f"tfr.config.{name} is no attribute that sets the option {name}",

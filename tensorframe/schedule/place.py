@@ -10,6 +10,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.record import is_constant
 from tensorframe.ops.movement import COPY
+from tensorframe.options import TransferPolicy
 from tensorframe.rewrite.engine import Builder
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.demand import Demand
@@ -49,7 +50,7 @@ def _apply_policy(moving: Sequence[Node], device: Device) -> None:
     warn_user(f"{message}\n  try: {hint}", TransferWarning)
 
 
-def transfer_policy(policy: config.TransferPolicy) -> Scope[config.Options]:
+def transfer_policy(policy: TransferPolicy) -> Scope[config.Options]:
     """Say what happens in a `with` block when operands live on different devices: "allow", "warn" or "error".
 
     With "allow", the default, operands move to the device that holds most of the bytes. "warn" says so with a

@@ -27,6 +27,7 @@ LAYERS = (
     ("formats",),
     ("dtypes",),
     ("machine",),
+    ("options",),
     ("config",),
     ("graph",),
     ("ops",),
