@@ -53,10 +53,6 @@ def of_a_dict(x):
     {"a": x[0]}["a"][1] = 5
 
 
-def by_a_function(x):
-    operator.setitem(x[0], 1, 5)
-
-
 @pytest.mark.parametrize("device", ["cpu", "numpy"])
 @pytest.mark.parametrize(
     "work",
@@ -68,7 +64,6 @@ def by_a_function(x):
         of_an_expression,
         of_a_function,
         of_a_dict,
-        by_a_function,
     ],
 )
 def test_an_assignment_to_a_temporary_is_told_of_at_its_line(work, device):
@@ -124,6 +119,26 @@ def by_name(x):
     x.__setitem__((0, 1), 5)
 
 
+def set_first(row):
+    operator.setitem(row, 0, 4)
+
+
+class Proxy:
+    def __init__(self, x):
+        self.x = x
+
+    def __setitem__(self, key, value):
+        self.x.__setitem__(key, value)
+
+
+def by_its_method(x):
+    row = x[0]
+    row.__setitem__(0, 1)
+    type(row).__setitem__(row, 0, 2)
+    Proxy(x[0])[0] = 3
+    set_first(x[0])
+
+
 def walrus(x):
     (row := x[0])[1] = 5
     del row
@@ -148,6 +163,7 @@ class Model:
         in_a_closure,
         in_a_comprehension,
         by_name,
+        by_its_method,
         walrus,
         Model,
     ],
