@@ -77,6 +77,7 @@ class Node:
     what evaluations spent on it without storing it: see runtime/materialization.py. `converted` is a weak reference to
     its cast, once there was one: see graph/record.py. `code` and `offset` are the `site` until somebody asks for it: a
     tuple each would be a third of all objects that Python's collector of cycles goes through while a program records.
+    Without a line, `offset` is what rows of an array share: see runtime/eager/rows.py.
     """
 
     __slots__ = (
@@ -97,7 +98,7 @@ class Node:
 
     code: CodeType | Site | None
     converted: Any
-    offset: int
+    offset: Any
 
     def __init__(
         self,

@@ -98,7 +98,7 @@ def parts_viewed(node: Node, axis: int) -> tuple[Tensor, ...] | None:
     for serial in range(shared.first, shared.first + len(rows)):
         handle = _blank(Tensor)
         handle.node = row = UnseenRow()
-        row.converted = shared
+        row.offset = shared
         row.serial = serial
         handles.append(handle)
     look_at(row)

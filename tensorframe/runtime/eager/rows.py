@@ -22,7 +22,8 @@ _blank = object.__new__
 class Rows:
     """What the rows of an array share: the array, and the serial number of the first.
 
-    It stands for the cast of each (`Node.converted`), of which there is none yet.
+    It stands in the `offset` of each, which is part of a line otherwise: rows have none, and nothing takes its place
+    there, so that a thread that comes late still finds it.
     """
 
     __slots__ = ("array", "device", "dtype", "first", "shape")
@@ -35,9 +36,6 @@ class Rows:
         self.dtype = dtype
         self.device = device
         self.first = reserved_serials(len(array))
-
-    def __call__(self) -> None:
-        """Return the cast of a row."""
 
 
 class _Row(Node):
@@ -53,11 +51,9 @@ class _Row(Node):
 
 def _filled_in(row: Node) -> Node:
     """Return a row that has all that nodes have, and is one like any other."""
-    rows: Rows = row.converted
+    rows: Rows = row.offset
     place, shape = row.serial - rows.first, rows.shape
-    storage = _blank(
-        Storage
-    )  # its constructor written out, as in `frontend/indexing/few_elements.py`
+    storage = _blank(Storage)  # its constructor written out, as in `indexing/few_elements.py`
     storage.device = device = rows.device
     storage.handle = rows.array[place] if shape else rows.array[place, ...]  # never a scalar
     storage.dtype = dtype = rows.dtype

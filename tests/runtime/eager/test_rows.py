@@ -43,6 +43,16 @@ def test_a_row_that_somebody_else_is_filling_in_has_all_of_it(matrix):
     assert type(row) is Node
 
 
+def test_a_thread_that_comes_late_finds_a_row_that_was_converted_meanwhile(matrix):
+    part = tfr.unstack(matrix)[2]
+    row = part.node
+    ask = UnseenRow.device.fget  # what a thread is in, when another one gets its turn
+    total = part + tfr.ones(4, dtype="float64")
+    assert ask(row) is matrix.node.device
+    assert total.tolist() == [9, 10, 11, 12]
+    assert type(row) is Node
+
+
 def test_rows_are_older_than_what_is_made_of_them_and_no_two_are_of_one_age(matrix):
     rows = [part.node for part in tfr.unstack(matrix, axis=1)]
     later = tfr.unstack(matrix)[0].node
