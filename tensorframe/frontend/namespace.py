@@ -24,7 +24,7 @@ from tensorframe.frontend.elementwise.closeness import *
 from tensorframe.frontend.elementwise.functions import *
 from tensorframe.frontend.elementwise.limits import *
 from tensorframe.frontend.elementwise.rounding import *
-from tensorframe.frontend.indexing import items
+from tensorframe.frontend.indexing import assignment, items
 from tensorframe.frontend.indexing.searching import *
 from tensorframe.frontend.linalg.contractions import *
 from tensorframe.frontend.linalg.einstein_summation import *
@@ -60,6 +60,7 @@ __array_api_version__ = "2025.12"
 # these modules are imported for what they attach to Tensor
 _ATTACHING = {
     "array_methods",
+    "assignment",
     "dlpack_export",
     "host",
     "items",

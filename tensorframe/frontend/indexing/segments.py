@@ -8,7 +8,7 @@ from tensorframe.dtypes import BOOL, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.indexing.items import combined_at
+from tensorframe.frontend.indexing.assignment import combined_at
 from tensorframe.frontend.indexing.selection import as_array, index_node
 from tensorframe.frontend.operands import accumulated, expanded, filled, floating, operand, reshaped
 from tensorframe.frontend.parameters import count

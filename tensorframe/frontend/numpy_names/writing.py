@@ -13,7 +13,7 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, handle_on
 from tensorframe.frontend.dtypes.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.fast_paths.exact_functions import exact_in_place
-from tensorframe.frontend.indexing.items import as_values
+from tensorframe.frontend.indexing.assignment import as_values
 from tensorframe.frontend.indexing.searching import indices_along, need_line, take, within
 from tensorframe.frontend.numpy_names.choosing import cycled, resize
 from tensorframe.frontend.operands import (

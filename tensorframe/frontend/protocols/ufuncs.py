@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import ANY, BOOL
 from tensorframe.frontend.elementwise import functions as elementwise
-from tensorframe.frontend.indexing.items import combined_at
+from tensorframe.frontend.indexing.assignment import combined_at
 from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.operands import weakly
 from tensorframe.frontend.outputs import deliver
