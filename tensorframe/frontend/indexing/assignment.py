@@ -15,9 +15,10 @@ from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import device_of
 from tensorframe.frontend.indexing.chained_assignment import TEMPORARY, warn_of_chained_assignment
 from tensorframe.frontend.indexing.few_elements import few_replaced
+from tensorframe.frontend.indexing.index_nodes import index_node
 from tensorframe.frontend.indexing.items import NO_VIEW, leading_views, reshaped, view_of
 from tensorframe.frontend.indexing.numpy_keys import BOUNDS
-from tensorframe.frontend.indexing.selection import Selection, index_node, parse
+from tensorframe.frontend.indexing.selection import Selection, parse
 from tensorframe.frontend.operand_nodes import (
     PYTHON_NUMBERS,
     SEQUENCES,

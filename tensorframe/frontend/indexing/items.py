@@ -20,8 +20,9 @@ from tensorframe.frontend.indexing.few_elements import (
     few_viewed,
     viewed,
 )
+from tensorframe.frontend.indexing.index_nodes import index_node, out_of_bounds
 from tensorframe.frontend.indexing.numpy_keys import BOUNDS
-from tensorframe.frontend.indexing.selection import Selection, index_node, out_of_bounds, parse
+from tensorframe.frontend.indexing.selection import Selection, parse
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.history import needing_nodes
 from tensorframe.graph.node import Node, new_node

@@ -11,7 +11,7 @@ from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing import masks
-from tensorframe.frontend.indexing.selection import index_node
+from tensorframe.frontend.indexing.index_nodes import index_node
 from tensorframe.frontend.operand_nodes import (
     PYTHON_NUMBERS,
     SEQUENCES,

@@ -9,7 +9,7 @@ from tensorframe.errors import DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.assignment import combined_at
-from tensorframe.frontend.indexing.selection import as_array, index_node
+from tensorframe.frontend.indexing.index_nodes import as_array, index_node
 from tensorframe.frontend.operands import accumulated, expanded, filled, floating, operand, reshaped
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor

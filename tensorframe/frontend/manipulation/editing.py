@@ -9,8 +9,8 @@ import numpy as np
 from tensorframe.errors import IndexingError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.indexing.index_nodes import as_array
 from tensorframe.frontend.indexing.searching import take
-from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import joined, moveaxis, part_of
 from tensorframe.frontend.operands import along, expanded, operand, with_axes

@@ -14,8 +14,8 @@ from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.dtypes.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.fast_paths.memoization import remembered
 from tensorframe.frontend.indexing.few_elements import parts_viewed
+from tensorframe.frontend.indexing.index_nodes import as_array
 from tensorframe.frontend.indexing.searching import take
-from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.views import (
     expand_dims,
     joined,

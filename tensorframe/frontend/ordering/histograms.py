@@ -12,9 +12,9 @@ from tensorframe.dtypes import BITWISE, BOOL, COMPLEX, FLOATING, float64, int64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call, handle_on
+from tensorframe.frontend.indexing.index_nodes import as_array, index_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.segments import combined
-from tensorframe.frontend.indexing.selection import as_array, index_node
 from tensorframe.frontend.operand_nodes import data_node
 from tensorframe.frontend.operands import (
     beside,

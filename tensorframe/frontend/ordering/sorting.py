@@ -10,7 +10,7 @@ from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.fast_paths.memoization import remembered
-from tensorframe.frontend.indexing.selection import check_bounds
+from tensorframe.frontend.indexing.index_nodes import check_bounds
 from tensorframe.frontend.operands import along, along_line
 from tensorframe.frontend.parameters import choice, integer, integers
 from tensorframe.frontend.tensor import Tensor

@@ -11,7 +11,7 @@ from tensorframe.errors import DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.indexing.selection import index_node
+from tensorframe.frontend.indexing.index_nodes import index_node
 from tensorframe.frontend.linalg.norms import vector_norm
 from tensorframe.frontend.operands import converted, filled, operand, reshaped
 from tensorframe.frontend.parameters import flag, integer, number

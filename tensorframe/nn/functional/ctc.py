@@ -11,7 +11,7 @@ from tensorframe.dtypes import int64
 from tensorframe.errors import IndexingError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.indexing.selection import index_node
+from tensorframe.frontend.indexing.index_nodes import index_node
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.operands import converted, filled, operand, reshaped, widened
 from tensorframe.frontend.parameters import flag, integer
