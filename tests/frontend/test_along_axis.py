@@ -57,3 +57,21 @@ def test_what_cannot_be_done_for_all_lines_at_once_is_done_for_each():
 def test_errors_are_those_of_a_call():
     with pytest.raises(tfr.errors.TensorFrameError, match="percentile"):
         tfr.apply_along_axis(tfr.percentile, 1, tfr.asarray(VALUES), 101)
+
+
+def test_compiled_functions_of_others_are_called_line_by_line():
+    result = tfr.apply_along_axis(np.maximum.reduce, 1, tfr.asarray(VALUES))
+    np.testing.assert_array_equal(result.numpy(), VALUES.max(axis=1))
+
+
+def test_what_users_wrote_is_called_for_each_line_behind_objects_of_ours_too():
+    seen = []
+
+    class Noting(tfr.nn.Module):
+        def forward(self, x):
+            seen.append(x.shape)
+            return x * 2
+
+    result = tfr.apply_along_axis(tfr.nn.Sequential(Noting()), 1, tfr.asarray(VALUES))
+    np.testing.assert_array_equal(result.numpy(), VALUES * 2)
+    assert seen == [VALUES.shape[1:]] * len(VALUES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from types import FunctionType
 from typing import Any
 
 from tensorframe.errors import DTypeError, ShapeError, TensorFrameError
@@ -53,8 +54,13 @@ def apply_along_axis(
 def _of_all(
     function: Callable[..., Any], rows: Tensor, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Tensor | None:
-    """Return what a function of ours, which has no side effects, gives for all rows; None if it does so one by one."""
-    if not getattr(function, "__module__", "").startswith("tensorframe."):
+    """Return what a function of ours, which has no side effects, gives for all rows; None if it does so one by one.
+
+    Objects of ours that are called, such as modules, may call what users wrote; compiled functions have no module.
+    """
+    if type(function) is not FunctionType or not str(function.__module__).startswith(
+        "tensorframe."
+    ):
         return None
     try:
         results = vmap(lambda row: function(row, *args, **kwargs))(rows)
