@@ -13,7 +13,8 @@ from tensorframe.dtypes import ANY
 from tensorframe.graph.op import Kind, rows
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
-from tensorframe.kernel.groups.forms import Target, build_groups
+from tensorframe.kernel.groups.forms import build_groups
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir import Kernel
 from tensorframe.kernel.nest.support import computable
 

@@ -5,7 +5,7 @@ import pytest
 
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.groups.algorithms.assignment import Assigned, build_assignment
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.nest.nest import Access
 from tensorframe.kernel.spaces.analyse import space_of
 from tensorframe.ops.elementwise import MULTIPLY

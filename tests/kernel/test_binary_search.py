@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tensorframe.kernel.groups.algorithms.binary_search import Searching, build_search
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tests.kernel.interpreted import run_built
 
 TARGET = Target(4, np.dtype(np.float64), np.dtype(np.uint32))

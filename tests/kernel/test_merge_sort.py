@@ -7,7 +7,7 @@ from tensorframe.backends.device.scratch import scratch_bytes
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.groups.algorithms.merge_sort import Sorting, build_sort
 from tensorframe.kernel.groups.algorithms.order import element_of, key_of
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir import Barrier, If, Loop, ParallelAxis, argument
 from tensorframe.kernel.ir.interpret import evaluate
 from tensorframe.ops.sorting import ARGSORT, SORT, TOPK

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.prologue import build_with_prologue
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.spaces.prologue import made_first, parts_of
 from tensorframe.ops.elementwise import DIVIDE, MULTIPLY
 from tensorframe.ops.movement import RESHAPE

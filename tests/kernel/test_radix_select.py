@@ -10,7 +10,7 @@ from tensorframe.kernel.groups.algorithms import partition, selection
 from tensorframe.kernel.groups.algorithms.order import element_at, ordinal_bits, ordinal_of
 from tensorframe.kernel.groups.algorithms.partition import build_partition, partition_partials
 from tensorframe.kernel.groups.algorithms.selection import Selecting, build_selection
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir import argument
 from tensorframe.kernel.ir.interpret import evaluate
 from tensorframe.ops.sorting import PARTITION, SELECT

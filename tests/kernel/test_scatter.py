@@ -12,7 +12,7 @@ from tensorframe.kernel.groups.algorithms.scatter import (
     build_stores,
     build_targets,
 )
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.ops.indexing import SCATTER_ADD, SCATTER_MAX, SCATTER_PROD
 from tests.kernel.interpreted import run_built
 

@@ -7,7 +7,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.forms import sparse_pieces as of_threads
 from tensorframe.kernel.forms.sparse import build_sparse as build_pieces
 from tensorframe.kernel.groups.algorithms.sparse import build_sparse as build_groups
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.ops.sparse import (
     ROW_NUMBERS,
     SAMPLED_MATMUL,

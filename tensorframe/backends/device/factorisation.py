@@ -18,12 +18,12 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.matrices.cholesky import cholesky_launches
 from tensorframe.kernel.groups.matrices.filling import Operands, Source
 from tensorframe.kernel.groups.matrices.orthogonal import Rectangles, orthogonal_launches
 from tensorframe.kernel.groups.matrices.small_systems import System
 from tensorframe.kernel.groups.matrices.systems import pivot_launches, solving_launches
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.nest.assemble import Built, Launch, Partials
 from tensorframe.kernel.nest.layout import Strides
 from tensorframe.kernel.spaces.complex import Parts

@@ -11,7 +11,8 @@ from tensorframe.dtypes import COMPLEX, uint32, uint64
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.space import Space
-from tensorframe.kernel.groups.forms import Target, build_groups
+from tensorframe.kernel.groups.forms import build_groups
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.nest.nest import Access
 from tensorframe.kernel.spaces.analyse import space_of

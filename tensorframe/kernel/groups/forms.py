@@ -1,6 +1,6 @@
 """Forms for work-groups: how the passes over a region become kernels of many threads.
 
-    map       no reduction: one element for each thread of the grid
+    map       no reduction: one element for each thread of the grid, see `maps.py`
     squares   no reduction, and operands that are contiguous along different axes: see `tiles.py`
     rows      operands are contiguous along the reduced axes: a work-group for each row, whose threads read neighbouring
               elements, and join what they have accumulated: see `reductions.py`
@@ -18,9 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
-from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
 from tensorframe.kernel import ir
@@ -40,6 +38,7 @@ from tensorframe.kernel.groups.choices import (
     reduced_room,
 )
 from tensorframe.kernel.groups.held import LITTLE, held_in
+from tensorframe.kernel.groups.maps import BUSY, mapped, occupancy_of_map, width_of
 from tensorframe.kernel.groups.one_pass import in_one_pass
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.reductions import (
@@ -60,8 +59,8 @@ from tensorframe.kernel.groups.scans import (
     scanned_totals,
     totals_of_chunks,
 )
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.groups.tiles import square_of, squares
-from tensorframe.kernel.ir.loops import digits
 from tensorframe.kernel.ir.order import inner_length
 from tensorframe.kernel.nest.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.nest.body import Body
@@ -71,48 +70,14 @@ from tensorframe.kernel.nest.passes.choices import branched
 from tensorframe.kernel.nest.stages import Stages, stages_of
 from tensorframe.kernel.spaces.gather import with_bounds_checks
 from tensorframe.machine import HOST
-from tensorframe.quick_dataclasses import dataclass, field
 
 # Rows from which every group of a scan has one, and results from which every thread has.
 _ENOUGH_ROWS = 256
 _ENOUGH_RESULTS = 1 << 14
 # Bytes that every group has for elements which lie apart, where it has none for whole rows: these stay in the cache.
 _APART = 8 << 10
-# Elements that a thread takes at once at most: each needs registers.
-_MOST_AT_ONCE = 8
-# Operations for an element below which a thread has registers for two accesses.
-_CHEAP = 8.0
-# Threads that keep memory busy, where compilers would spill for more: of maps with so many bytes in registers, of
-# which so many are read, and of rows of which each element takes so many operations.
-_BUSY = 1024
-_MUCH, _MUCH_READ = 96, 48
+# Operations for an element of rows from which compilers would spill for more threads than keep memory busy.
 _DEAR = 24.0
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The device that kernels are built for: threads of a group, and the widest floating dtype.
-
-    `index` is the dtype of positions: 32 bits are faster, and do for 2**32 elements. `access` is how many bytes a
-    thread reads or writes at once; 0 where it does so element by element. `rows` are the bytes that a group has for
-    rows that several passes read: they are read once. `tile_products` are dtypes whose products warps make of tiles.
-    A kernel has at most so many `buffers`. Where products fit into so many bytes of a `double_buffer`, they have one,
-    to which a device may copy (`copies`) while threads compute; else these read ahead, several `neighbours` at once
-    where the dialect has that. A thread's loops may have `max_iterations` in all; 0 where that has no limit.
-    """
-
-    lanes: int
-    widest: DType
-    index: DType
-    access: int = 0
-    rows: int = 0
-    tile_products: frozenset[DType] = frozenset()
-    buffers: int = 1 << 10
-    double_buffer: int = 0
-    copies: bool = False
-    neighbours: bool = False
-    max_iterations: int = 0
-    tunings: Any = field(default=None, compare=False)  # see `algorithms/tunings.py`
 
 
 def build_groups(
@@ -155,13 +120,13 @@ class _GroupBuilder:
     def _mapped(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
         nest, lanes = self._nest, self._target.lanes
         form, square = self._form(stages), square_of(nest)
-        width = _width(form, self._target.access)
+        width = width_of(form, self._target.access)
         default = Choice(MAP, lanes, width) if square is None else Choice(SQUARES, lanes)
         choice = self._chosen(default, map_room(lanes, square=square is not None))
         if square is not None and choice.form == SQUARES:
             launch = self._launch(form, squares(form, square), square.count, choice)
         else:
-            body, occupancy = _map(form, choice.width), _occupancy_of_map(form, choice)
+            body, occupancy = mapped(form, choice.width), occupancy_of_map(form, choice)
             launch = self._launch(form, body, prod(nest.kept), choice, occupancy=occupancy)
         return (launch,), ()
 
@@ -182,7 +147,7 @@ class _GroupBuilder:
         choice = choice._replace(lanes=held.lanes)
         body = rows_of(form, order, held, in_runs=self._in_runs)
         is_dear = stages.passes == 1 and form.cost >= _DEAR
-        occupancy = max(1, _BUSY // choice.lanes) if is_dear else 0
+        occupancy = max(1, BUSY // choice.lanes) if is_dear else 0
         groups = groups_of(order, rows, held.lanes)
         return (self._launch(form, body, groups, choice, occupancy=occupancy),), ()
 
@@ -310,32 +275,3 @@ class _GroupBuilder:
             form.body, statements, lanes=lanes, occupancy=occupancy, index=self._target.index
         )
         return Launch(kernel, tuple(numbers.values), total, turns)
-
-
-def _occupancy_of_map(form: Form, choice: Choice) -> int:
-    """Return the occupancy of a map; 0 leaves it to compilers."""
-    read = choice.width * sum(dtype.itemsize for shape, dtype in form.region.inputs if shape)
-    written = choice.width * sum(buffer.dtype.itemsize for buffer in form.outputs.values())
-    is_large = read >= _MUCH_READ and read + written >= _MUCH
-    return max(1, _BUSY // choice.lanes) if is_large else 0
-
-
-def _map(form: Form, width: int) -> tuple[ir.Statement, ...]:
-    """One element for each thread, or several at once where they lie side by side."""
-    index = ir.index("i")
-    form.body.indices = digits(index, form.body.sizes) if form.body.sizes else []
-    stores = tuple([form.store(value) for value in form.outputs])
-    grid = ir.ParallelAxis.GRID
-    return (ir.Loop(index, ir.START, ir.STOP, stores, parallel=True, over=grid, width=width),)
-
-
-def _width(form: Form, access: int) -> int:
-    """Return how many elements a thread takes: those of one access, or of two where it reads and computes little."""
-    read = [dtype.itemsize for shape, dtype in form.region.inputs if shape]
-    largest = max([*read, *[buffer.dtype.itemsize for buffer in form.outputs.values()]])
-    kept = form.body.nest.kept
-    # two accesses of a thread do not fit into rows that end between them
-    in_rows = len(kept) > 1 and kept[-1] % _MOST_AT_ONCE != 0
-    ahead = access if form.cost >= _CHEAP or in_rows else 2 * access
-    together = min(_MOST_AT_ONCE, ahead // (sum(read) or largest))
-    return max(1, access // largest, 1 << together.bit_length() >> 1)

@@ -15,7 +15,6 @@ from tensorframe.graph.shape import strides_of
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
 from tensorframe.kernel.groups.choices import COLUMN_PARTS, COLUMNS, reduced_form
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.held import Held
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.reductions import (
@@ -24,6 +23,7 @@ from tensorframe.kernel.groups.reductions import (
     occupancy_of_columns,
     rows_of,
 )
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.loops import ZERO
 from tensorframe.kernel.ir.order import inner_length
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled, notes_of

@@ -16,7 +16,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import both, equal, negation
 from tensorframe.kernel.ir.loops import digits
 from tensorframe.kernel.nest.assemble import Built, Launch, finish

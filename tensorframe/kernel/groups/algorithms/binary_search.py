@@ -9,7 +9,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.lines import Lines
 from tensorframe.kernel.groups.algorithms.order import key_dtype, key_of
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import both, either, equal, where
 from tensorframe.kernel.ir.loops import ZERO, smaller
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled

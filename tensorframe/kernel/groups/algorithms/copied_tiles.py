@@ -14,7 +14,7 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.product import Side, Tiled, Totals
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.loops import ZERO, digits
 
 _HALVES = 2

@@ -14,7 +14,7 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.butterflies import Pair, butterfly, times
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest.assemble import Launch, assembled
 from tensorframe.kernel.nest.body import Numbers

@@ -18,7 +18,7 @@ from tensorframe.kernel.groups.algorithms.radices import (
     launches_of,
     radices_of,
 )
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.nest.assemble import Built, Launch
 from tensorframe.ops.fourier import IFFTN, IRFFTN, RFFTN
 

@@ -7,7 +7,7 @@ until there is one block. The row is read once, and nothing but candidates is wr
 from __future__ import annotations
 
 from tensorframe.kernel.groups.algorithms.sort_kernels import Pass, Sorting, area_of, block_of
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.nest.assemble import Built, Launch
 
 __all__ = ["Sorting", "build_sort", "elements_between", "reads_once"]

@@ -22,8 +22,8 @@ from tensorframe.kernel.groups.algorithms.radix import (
     by_groups,
 )
 from tensorframe.kernel.groups.algorithms.selection import Selecting, selected
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.order import divided
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest.assemble import Built, Launch, Partials, assembled

@@ -25,7 +25,7 @@ from tensorframe.kernel.groups.algorithms.product_loops import (
     loops_of,
 )
 from tensorframe.kernel.groups.algorithms.tunings import Tiling, name_of
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import both, equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in

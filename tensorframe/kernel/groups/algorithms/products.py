@@ -16,7 +16,7 @@ from tensorframe.kernel.groups.algorithms.double_buffer import DoubleBuffered
 from tensorframe.kernel.groups.algorithms.product import Tiled
 from tensorframe.kernel.groups.algorithms.product_loops import Product
 from tensorframe.kernel.groups.algorithms.tensor_product import OfTensorCores, takes
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.nest.layout import Strides
 

@@ -16,7 +16,7 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.lines import Lines
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import either, equal, not_equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.math.accumulate import Accumulation, accumulation

@@ -35,8 +35,8 @@ from tensorframe.kernel.groups.algorithms.radix import (
     by_one,
     by_threads,
 )
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.order import divided
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest.assemble import Built, Launch, Partials, assembled

@@ -16,7 +16,7 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.binary_search import RunSearch
 from tensorframe.kernel.groups.algorithms.lines import Lines
 from tensorframe.kernel.groups.algorithms.order import element_of, key_dtype, key_of, last_key
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import both, cast, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest.assemble import Launch, assembled

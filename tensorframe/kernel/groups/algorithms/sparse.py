@@ -19,7 +19,7 @@ from tensorframe.kernel.forms.sparse_rows import (
     in_stack,
 )
 from tensorframe.kernel.forms.sparse_sums import cleared, join, product, total
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled

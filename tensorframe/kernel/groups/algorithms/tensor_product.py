@@ -12,7 +12,7 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.copied_tiles import Copied
 from tensorframe.kernel.groups.algorithms.product import Side, Totals
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
-from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.loops import ZERO, digits
 from tensorframe.quick_tuples import NamedTuple
 

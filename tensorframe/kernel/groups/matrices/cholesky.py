@@ -10,7 +10,6 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.matrices.filling import Operands, filling_launch
 from tensorframe.kernel.groups.matrices.products import Product
 from tensorframe.kernel.groups.matrices.steps import (
@@ -25,6 +24,7 @@ from tensorframe.kernel.groups.matrices.steps import (
     shared,
 )
 from tensorframe.kernel.groups.matrices.substitution import Substitution
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import equal, sqrt, where
 from tensorframe.kernel.ir.loops import ZERO, digits
 from tensorframe.kernel.nest.assemble import Launch

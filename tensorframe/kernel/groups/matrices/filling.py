@@ -8,8 +8,8 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.matrices.steps import Step, as_input
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest.assemble import Launch

@@ -12,12 +12,12 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.matrices.filling import Operands, Source, filling_launch
 from tensorframe.kernel.groups.matrices.products import Product
 from tensorframe.kernel.groups.matrices.reflections import Reflections
 from tensorframe.kernel.groups.matrices.steps import BLOCK, Place, Side
 from tensorframe.kernel.groups.matrices.substitution import Substitution
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.nest.assemble import Launch, Partials
 from tensorframe.quick_dataclasses import dataclass
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.matrices.steps import (
     Matrix,
     Place,
@@ -18,6 +17,7 @@ from tensorframe.kernel.groups.matrices.steps import (
     plus_product,
     shared,
 )
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import both, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest.assemble import Launch

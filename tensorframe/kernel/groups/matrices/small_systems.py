@@ -7,11 +7,11 @@ from math import prod
 from tensorframe.dtypes import DType, uint32
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.matrices.elimination import Columns, eliminated
 from tensorframe.kernel.groups.matrices.filling import Operands
 from tensorframe.kernel.groups.matrices.steps import BLOCK, Place, Step, shared
 from tensorframe.kernel.groups.matrices.substitution import substituted
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.formula import equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits
 from tensorframe.kernel.nest.assemble import Launch, Partials

@@ -7,8 +7,8 @@ from enum import Enum
 
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.order import divided
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.loops import ZERO
 from tensorframe.kernel.nest.assemble import Launch, assembled
 from tensorframe.kernel.nest.body import Numbers

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from tensorframe.dtypes import DType, uint32
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.groups.matrices.steps import (
     BLOCK,
     Matrix,
@@ -18,6 +17,7 @@ from tensorframe.kernel.groups.matrices.steps import (
     less_product,
     shared,
 )
+from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.loops import ZERO, digits
 from tensorframe.kernel.nest.assemble import Launch
 
