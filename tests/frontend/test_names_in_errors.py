@@ -58,7 +58,7 @@ def test_what_computes_names_what_was_recorded():
         tfr.unique(singular)
 
 
-SEEN = []
+SEEN: list[object] = []
 
 
 def remember(x):
