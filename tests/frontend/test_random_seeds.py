@@ -1,6 +1,9 @@
 """Seeds in NumPy's forms, states that are gone back to, and NumPy's older class of generators."""
 
+import copy
 import inspect
+import json
+import pickle
 
 import numpy as np
 import pytest
@@ -79,6 +82,35 @@ def test_a_state_holds_for_children_too():
     assert rng.spawn(1)[0].random(3).tolist() != first
     rng.set_state(state)
     assert rng.spawn(2)[1].random(3).tolist() == first
+
+
+def test_a_state_is_kept_as_json():
+    rng = random.RandomState(1)
+    rng.rand(3)
+    state = json.loads(json.dumps(rng.get_state()))
+    first = rng.rand(3).tolist()
+    rng.set_state(state)
+    assert rng.rand(3).tolist() == first
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda rng: pickle.loads(pickle.dumps(rng))])
+@pytest.mark.parametrize("kind", [random.default_rng, random.RandomState])
+def test_a_copy_of_a_generator_goes_on_where_it_was_on_its_own(kind, copied):
+    rng = kind(5)
+    rng.random(3)
+    rng.spawn(1)
+    same = copied(rng)
+    first = rng.random(3).tolist(), rng.spawn(1)[0].random(3).tolist()
+    assert type(same) is type(rng)
+    assert (same.random(3).tolist(), same.spawn(1)[0].random(3).tolist()) == first
+
+
+@pytest.mark.parametrize("bad", [("a", 0), (-5, 0), (0, 1.5)])
+def test_places_in_a_state_are_counts(bad):
+    rng = random.RandomState(1)
+    with pytest.raises(ArgumentError):
+        rng.set_state((*rng.get_state()[:2], *bad))
+    assert rng.rand(2).tolist() == random.RandomState(1).rand(2).tolist()
 
 
 @pytest.mark.parametrize("bad", [(1, 2), None, np.random.RandomState(0).get_state()])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import ArgumentError, DTypeError, IndexingError
+from tensorframe.errors import ArgumentError, DTypeError, IndexingError, ShapeError
 
 as_strided = tfr.lib.stride_tricks.as_strided
 DEVICES = [name for name in ("cpu", "numpy", "opencl", "wgpu") if name in tfr.backends.available()]
@@ -54,6 +54,15 @@ def test_strides_are_whole_elements_and_one_for_each_axis():
         as_strided(x, (2,), (8, 8))
     with pytest.raises(DTypeError):
         as_strided(x, (2,), (1.5,))
+
+
+def test_strides_of_an_array_in_another_order_are_refused():
+    turned = np.arange(6.0).reshape(2, 3).T
+    with pytest.raises(ArgumentError, match="C order"):
+        as_strided(turned, (2, 2), turned.strides)
+    assert as_strided(turned).tolist() == turned.tolist()
+    with pytest.raises(ShapeError):
+        as_strided(tfr.arange(6), (-1,), (0,))
 
 
 def test_it_is_recorded_in_one_kernel_and_has_gradients():

@@ -304,7 +304,13 @@ def test_bits_are_seen_as_records_and_raw_bytes():
         assert type(seen) is np.ndarray
         assert seen.tobytes() == values.view(dtype).tobytes()
         assert seen.shape == (3, 1)
+        turned = tfr.asarray(np.ascontiguousarray(values.T)).T.view(np.dtype(dtype))
+        assert turned.tobytes() == values.tobytes()
+        assert not turned.flags.writeable
     assert tfr.asarray(values).view(tfr.ndarray).tolist() == values.tolist()
+    for dtype in ("V3", "O", str):
+        with pytest.raises(DTypeError, match="is not seen as"):
+            tfr.asarray(values).view(dtype)
     with pytest.raises(DTypeError):
         tfr.asarray(values).view("nosuch")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.array_like import ShapeLike
 from tensorframe.frontend.creation.ranges import arange
@@ -12,6 +14,7 @@ from tensorframe.frontend.manipulation.views import ravel, reshape
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.parameters import integers
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import as_shape
 
 __all__ = ["as_strided"]
 
@@ -28,8 +31,9 @@ def as_strided(
     """Elements of a tensor that lie `strides` bytes apart along each axis of `shape`, counted in C order.
 
     Values, not a view: assignments change no other tensor, and `subok` and `writeable` change nothing. Where NumPy
-    reads whatever lies beyond an array, IndexingError is raised; ArgumentError if strides are no whole elements or
-    not one for each axis. `sliding_window_view` says what most programs mean, and copies nothing.
+    reads whatever lies beyond an array, IndexingError is raised; ArgumentError if strides are no whole elements, not
+    one for each axis, or given with an array of NumPy's that lies in another order. `sliding_window_view` says what
+    most programs mean, and copies nothing.
 
     >>> x = tfr.arange(5)
     >>> tfr.lib.stride_tricks.as_strided(x, (3, 3), (x.itemsize, x.itemsize)).tolist()
@@ -37,7 +41,12 @@ def as_strided(
     """
     del subok, writeable
     tensor = operand(x)
-    sizes = tensor.shape if shape is None else integers(_NAME, "shape", shape)
+    if strides is not None and isinstance(x, np.ndarray) and not x.flags.c_contiguous:
+        raise ArgumentError(
+            f"{_NAME}: strides count elements in C order, and this array of NumPy's has strides {x.strides}",
+            suggestions=("np.ascontiguousarray(x)", "np.lib.stride_tricks.as_strided"),
+        )
+    sizes = tensor.shape if shape is None else as_shape(integers(_NAME, "shape", shape))
     steps = _steps(tensor, sizes, strides)
     reach = [(size - 1) * step for size, step in zip(sizes, steps, strict=True)]
     first, last = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from tensorframe import dtypes
 from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import DTypeError
@@ -209,17 +211,33 @@ def view(self: Tensor, /, dtype: DTypeLike | None = None) -> Tensor:
     except DTypeError:
         if not is_dtype_of_others(dtype):
             raise
-        records: Any = self.numpy().view(dtype)
-        return records  # type: ignore[no-any-return]  # of no dtype that a Tensor has
+        return _records(self, dtype)  # type: ignore[no-any-return]  # of no dtype that a Tensor has
     width, wanted = self.dtype.itemsize, target.itemsize
     if wanted != width and (not self.shape or self.shape[-1] * width % wanted):
         raise DTypeError(
             f"view: rows of a tensor of shape {self.shape} and dtype {self.dtype} are no whole number of {target}",
             suggestions=("x.astype(...) converts the values",),
         )
-    # in C order: to a 0-d array `ascontiguousarray` would add an axis
-    elements = self._array().astype(self.dtype, "C", copy=False)
-    return asarray(elements.view(target), device=self.device)
+    return asarray(_in_order(self).view(target), device=self.device)
+
+
+def _in_order(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """Return the elements in C order; to a 0-d array `ascontiguousarray` would add an axis."""
+    return tensor._array().astype(tensor.dtype, "C", copy=False)
+
+
+def _records(tensor: Tensor, dtype: Any) -> Any:
+    """Return an array of NumPy's that has the bits as a dtype that tensors do not have; it is not written to."""
+    try:
+        records = _in_order(tensor).view(dtype)
+    except (TypeError, ValueError) as error:
+        raise DTypeError(
+            f"view: a tensor of shape {tensor.shape} and dtype {tensor.dtype} is not seen as {np.dtype(dtype)}:"
+            f" {error}",
+            suggestions=("x.astype(...) converts the values",),
+        ) from None
+    records.flags.writeable = False
+    return records
 
 
 # the attributes of a transposed matrix

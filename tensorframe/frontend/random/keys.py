@@ -113,6 +113,10 @@ class Stream:
         self._trace = current.get()
         self._mapping = mapping.get()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a stream as a copy that goes on from the same place."""
+        return (_stream_at, self.state())
+
     def restart(self, key: Key) -> None:
         """Begin again with another key."""
         self._refuse_while_recorded("is seeded")
@@ -176,6 +180,12 @@ class Stream:
             keys = split(self._key, self._split + count)[self._split :]
             self._split += count
             return keys
+
+
+def _stream_at(value: int, drawn: int, split: int) -> Stream:
+    stream = Stream(Key(value))
+    stream.move(Key(value), drawn, split)
+    return stream
 
 
 def _shared_by_examples(function: str) -> TracingError:

@@ -78,10 +78,11 @@ def state_of(stream: Stream) -> tuple[Any, ...]:
 
 def move_to(stream: Stream, state: tuple[Any, ...]) -> None:
     """Have a stream go on from a state; ArgumentError if it is not one."""
-    if not isinstance(state, tuple) or len(state) != 4 or state[0] != _ALGORITHM:
+    # a list is what JSON makes of it
+    if not isinstance(state, tuple | list) or len(state) != 4 or state[0] != _ALGORITHM:
         raise ArgumentError(
             f"set_state: takes what get_state of tfr.random returned, got {state!r:.80}",
             suggestions=("tfr.random.seed(7), which restarts the generator",),
         )
-    _, value, drawn, split = state
-    stream.move(Key(checked_seed(value)), drawn, split)
+    value, drawn, split = map(checked_seed, state[1:])
+    stream.move(Key(value), drawn, split)
