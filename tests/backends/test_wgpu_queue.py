@@ -245,8 +245,8 @@ def test_a_buffer_that_cannot_be_is_out_of_memory(queue):
 
 def test_words_that_are_no_immediates(queue):
     """Launches of one submission have their own words in a common buffer."""
-    before = queue._dialect
-    queue._dialect = replace(before, immediates=0)
+    before = queue.compiler.dialect
+    queue.compiler.dialect = replace(before, immediates=0)
     try:
         x = numbers(3000)
         y = on_device(x)
@@ -255,7 +255,7 @@ def test_words_that_are_no_immediates(queue):
         for step, one in enumerate(found):
             assert np.array_equal(one.numpy(), x * step + np.sum(x, dtype=np.float64).astype("f4"))
     finally:
-        queue._dialect = before
+        queue.compiler.dialect = before
 
 
 def test_wgpu_errors_are_told(queue):

@@ -1,4 +1,4 @@
-"""A device of WebGPU: its memory, its shaders, and its queue, to which whole plans are submitted at a time."""
+"""A device of WebGPU: its memory and its queue, to which whole plans are submitted at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 import wgpu
@@ -17,24 +16,20 @@ from tensorframe.backends.device.promises import Mark
 from tensorframe.backends.device.queue import Bytes, Launched, Queue, Traits
 from tensorframe.backends.device.trials import joins, run_on
 from tensorframe.backends.host_pool import free_memory
-from tensorframe.backends.spans import Work, spanned
 from tensorframe.backends.wgpu.adapters import Adapter
+from tensorframe.backends.wgpu.compiling import Built, Compiler
 from tensorframe.backends.wgpu.error_translation import translated_errors
 from tensorframe.backends.wgpu.exactness import exact, fused
-from tensorframe.backends.wgpu.recording import Launch, Memory, Pipeline, Recording, Window
+from tensorframe.backends.wgpu.recording import Launch, Memory, Recording, Window
 from tensorframe.backends.wgpu.timestamps import Timestamps
 from tensorframe.backends.wgpu.windows import Ranges
-from tensorframe.codegen.raw.failures import failure
 from tensorframe.codegen.raw.text import RawText
-from tensorframe.codegen.raw.wgsl import print_raw
-from tensorframe.codegen.wgsl import Shader, print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.codegen.wide_loops import WIDEST
 from tensorframe.dtypes import float32, float64
 from tensorframe.errors import TensorFrameError
 from tensorframe.kernel.ir import Kernel, Loop, ParallelAxis
 from tensorframe.ops.raw_kernels import RawCall
-from tensorframe.quick_dataclasses import dataclass
 
 _LANES = 256
 # Iterations of a thread's loops, all together, after which Mesa's llvmpipe leaves them.
@@ -52,27 +47,6 @@ def over_groups(kernel: Kernel) -> bool:
         isinstance(statement, Loop) and statement.over is ParallelAxis.GROUPS
         for statement in kernel.body
     )
-
-
-@dataclass(slots=True)
-class Built:
-    """A kernel, and its pipelines for operands of any kind: each is made when it is launched first."""
-
-    kernel: Kernel | None
-    pipeline: Pipeline | None = None
-    vectors: Pipeline | None = None  # for operands that can be bound as vectors
-    multiples: Sequence[tuple[int, int]] = ()  # words that are multiples of numbers there
-    windowed: Pipeline | None = None  # for operands that are larger than shaders may be given
-
-    def takes_vectors(
-        self, buffers: Sequence[Memory | Window], words: np.ndarray[Any, Any]
-    ) -> bool:
-        """Whether vectors begin at multiples of their size, and none ends beyond its buffer."""
-        return (
-            self.vectors is not None
-            and not any(buffer.nbytes % WIDEST for buffer in buffers)
-            and not any(words[word] % size for word, size in self.multiples)
-        )
 
 
 class WgpuQueue(Queue):
@@ -99,15 +73,13 @@ class WgpuQueue(Queue):
         # The collector of cycles finalises wgpu's buffer together with the block that hands it to the pool; what is
         # referred to from here is none of its business.
         self._alive: set[Memory] = set()
-        # for as long as some plan has a use for them
-        self._pipelines: WeakValueDictionary[str, Pipeline] = WeakValueDictionary()
         self._largest = limits["max-buffer-size"]
         self._in_host_memory = adapter.software or adapter.kind == "IntegratedGPU"
         self._step = max(limits["min-storage-buffer-offset-alignment"], 16)
         immediates = limits["max-immediate-size"] if "immediates" in adapter.features else 0
         floats = (float32, float64) if adapter.double else (float32,)
         names = frozenset({"f32", "f64"})
-        self._dialect = Wgsl(adapter.half, adapter.double, immediates, names, names)
+        dialect = Wgsl(adapter.half, adapter.double, immediates, names, names)
         threads = min(
             limits["max-compute-invocations-per-workgroup"],
             limits["max-compute-workgroup-size-x"],
@@ -135,8 +107,9 @@ class WgpuQueue(Queue):
             max_iterations=_LOOPED if adapter.software else 0,
             max_shared=shared,
         )
-        self._dialect = replace(
-            self._dialect,
+        compiler = self.compiler = Compiler(self._device, dialect, self.traits.lanes)
+        compiler.dialect = replace(
+            dialect,
             fused=frozenset(
                 f"f{8 * dtype.itemsize}" for dtype in floats if fused(dtype, partial(run_on, self))
             ),
@@ -144,10 +117,9 @@ class WgpuQueue(Queue):
                 f"f{8 * dtype.itemsize}" for dtype in floats if exact(dtype, partial(run_on, self))
             ),
         )
-
-        self._dialect = replace(self._dialect, subgroup=adapter.shuffles)
+        compiler.dialect = replace(compiler.dialect, subgroup=adapter.shuffles)
         if adapter.shuffles and not self._shuffles_in_order():
-            self._dialect = replace(self._dialect, subgroup=0)
+            compiler.dialect = replace(compiler.dialect, subgroup=0)
 
     def _shuffles_in_order(self) -> bool:
         """Whether subgroups are neighbouring threads, as many as kernels take them for."""
@@ -269,43 +241,19 @@ class WgpuQueue(Queue):
 
     def source(self, kernel: Kernel) -> str:
         """Return a kernel in WGSL: with vectors, if it has any."""
-        return print_kernel(kernel, self._dialect, vectors=True).source
+        return self.compiler.source(kernel)
 
     def build(self, kernel: Kernel) -> Built:
         """Return a kernel ready for `launch`."""
-        shader = print_kernel(kernel, self._dialect, vectors=True)
-        pipeline = self._pipeline(shader, kernel)
-        if shader.multiples:
-            return Built(kernel, vectors=pipeline, multiples=shader.multiples)
-        return Built(kernel, pipeline)
-
-    def _pipeline(self, shader: Shader, kernel: Kernel) -> Pipeline:
-        pipeline = self._pipelines.get(shader.name)
-        if pipeline is None:
-            accesses = ["read-only-storage"] * len(kernel.inputs)
-            accesses += ["storage"] * len(kernel.outputs)
-            failing = translated_errors(f"the driver does not compile {shader.name}")
-            with spanned(Work.COMPILE, shader.name, "wgpu"), failing:
-                pipeline = self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
-        return pipeline
+        return self.compiler.built(kernel)
 
     def print_raw(self, call: RawCall) -> RawText:
         """Return the text of a user's kernel."""
-        return print_raw(call, immediates=self._dialect.immediates, most=self.traits.lanes)
+        return self.compiler.raw_text(call)
 
     def build_raw(self, text: RawText) -> Built:
         """Return a user's kernel ready for `launch`."""
-        pipeline = self._pipelines.get(text.name)
-        if pipeline is None:
-            accesses = ["read-only-storage"] * len(text.call.arrays)
-            accesses += ["storage"] * len(text.call.outputs)
-            with spanned(Work.COMPILE, text.name, "wgpu"):
-                try:
-                    pipeline = Pipeline(self._device, text, accesses)
-                except wgpu.GPUError as error:
-                    raise failure(text, str(error)) from error
-            self._pipelines[text.name] = pipeline
-        return Built(None, pipeline)
+        return self.compiler.built_raw(text)
 
     def launch(
         self,
@@ -319,7 +267,7 @@ class WgpuQueue(Queue):
             if self._is_in_parts(buffers):
                 self._launch_in_parts(built, buffers, words)
             else:
-                pipeline = self._fitting(built, buffers, words)
+                pipeline = self.compiler.fitting(built, buffers, words)
                 self._record(self._recording.ready(pipeline, groups, buffers, words))
 
     def bound(self, launches: Sequence[Launched]) -> Callable[[], None]:
@@ -328,7 +276,9 @@ class WgpuQueue(Queue):
             return super().bound(launches)
         with translated_errors("a kernel does not run"):
             ready = [
-                self._recording.ready(self._fitting(built, buffers, words), groups, buffers, words)
+                self._recording.ready(
+                    self.compiler.fitting(built, buffers, words), groups, buffers, words
+                )
                 for built, groups, buffers, words in launches
             ]
 
@@ -342,18 +292,6 @@ class WgpuQueue(Queue):
     def _is_in_parts(self, buffers: Sequence[Memory | Window]) -> bool:
         """Whether operands are larger than shaders may be given."""
         return any(buffer.nbytes > self.traits.max_block for buffer in buffers)
-
-    def _fitting(
-        self, built: Built, buffers: Sequence[Memory | Window], words: np.ndarray[Any, Any]
-    ) -> Pipeline:
-        """Return the pipeline for operands that are where they are."""
-        if built.takes_vectors(buffers, words):
-            assert built.vectors is not None
-            return built.vectors
-        if built.pipeline is None:
-            assert built.kernel is not None  # users' kernels have one
-            built.pipeline = self._pipeline(print_kernel(built.kernel, self._dialect), built.kernel)
-        return built.pipeline
 
     def _record(self, ready: Launch) -> None:
         times = None
@@ -383,13 +321,11 @@ class WgpuQueue(Queue):
         sizes = [held.get(operand.dtype, operand.dtype).itemsize for operand in operands]
         most = self.traits.max_block
         ranges = Ranges(kernel, sizes, buffers, words, most=most, step=self._step)
-        if built.windowed is None:
-            shader = print_kernel(kernel, self._dialect, windowed=True)
-            built.windowed = self._pipeline(shader, kernel)
+        windowed = self.compiler.windowed(built, kernel)
         for passed, parts, count in ranges.parts():
             groups = count if over_groups(kernel) else -(-count // kernel.lanes)
             groups = min(groups, self.traits.max_groups)
-            self._record(self._recording.ready(built.windowed, groups, parts, passed))
+            self._record(self._recording.ready(windowed, groups, parts, passed))
 
     def window(self, buffer: Memory, first: int, nbytes: int) -> tuple[Memory | Window, int]:
         """Return the part of a buffer with these bytes, if it is not larger than shaders may be given."""
@@ -406,7 +342,7 @@ class WgpuQueue(Queue):
 
     def close(self) -> None:
         """Destroy the device, and with it everything that was made on it."""
-        self._pipelines.clear()
+        self.compiler.clear()
         self._alive.clear()
         self._borrowed.clear()
         self._given_up.clear()
