@@ -14,9 +14,10 @@ from tensorframe.backends.host_pool import pool
 from tensorframe.files.ahead import WriteBehind
 from tensorframe.graph.device import CPU
 from tensorframe.runtime.evaluate import evaluate, plan_of
+from tensorframe.runtime.streaming.assembled import Assembled
 from tensorframe.runtime.streaming.out_of_core import run_stream
 from tensorframe.runtime.streaming.planning import StreamPlan, plan_stream
-from tensorframe.runtime.streaming.tiled_execution import Assembled, is_file
+from tensorframe.runtime.streaming.tiles import is_file
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.peak import growth
 from tensorframe.schedule.pipeline import transform

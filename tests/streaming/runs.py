@@ -4,8 +4,10 @@ import numpy as np
 
 import tensorframe as tfr
 from tensorframe.runtime.evaluate import evaluate
+from tensorframe.runtime.streaming.assembled import Assembled
 from tensorframe.runtime.streaming.planning import adds_in_order, find_wholes, planned_stream
-from tensorframe.runtime.streaming.tiled_execution import Assembled, Stream, is_file
+from tensorframe.runtime.streaming.tiled_execution import Stream
+from tensorframe.runtime.streaming.tiles import is_file
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.cut import Obstacle, candidates, find_cut
 from tensorframe.schedule.pipeline import transform

@@ -5,9 +5,9 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.runtime.evaluate import evaluate
+from tensorframe.runtime.streaming.assembled import Assembled
 from tensorframe.runtime.streaming.out_of_core import run_stream
 from tensorframe.runtime.streaming.planning import Obstacles, StreamPlan, plan_stream
-from tensorframe.runtime.streaming.tiled_execution import Assembled
 from tests.streaming.runs import core_of, saved, tensors_of
 
 RNG = np.random.default_rng(0)

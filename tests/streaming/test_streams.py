@@ -7,13 +7,13 @@ import tensorframe as tfr
 from tensorframe.graph.device import CPU
 from tensorframe.runtime.plan_cache import PLANS
 from tensorframe.runtime.streaming import planning, tiled_execution
+from tensorframe.runtime.streaming.assembled import Assembled
 from tensorframe.runtime.streaming.planning import (
     Obstacles,
     StreamPlan,
     plan_stream,
     planned_stream,
 )
-from tensorframe.runtime.streaming.tiled_execution import Assembled
 from tensorframe.schedule.cut import Obstacle
 from tests.streaming.runs import core_of, cut_of, in_memory, in_tiles, saved, stream_of, tensors_of
 

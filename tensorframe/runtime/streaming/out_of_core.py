@@ -26,9 +26,11 @@ from tensorframe.runtime.execution.memory_admission import Blocked, largest_bloc
 from tensorframe.runtime.execution.observers import Need
 from tensorframe.runtime.progress.monitor import under_way
 from tensorframe.runtime.progress.phases import Phase, State
+from tensorframe.runtime.streaming.assembled import Assembled
 from tensorframe.runtime.streaming.oversized_tensors import with_sums_on_host
 from tensorframe.runtime.streaming.planning import Obstacles, StreamPlan, plan_stream
-from tensorframe.runtime.streaming.tiled_execution import Assembled, Stream, is_file, write_whole
+from tensorframe.runtime.streaming.tiled_execution import Stream, write_whole
+from tensorframe.runtime.streaming.tiles import is_file
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.pipeline import transform
 from tensorframe.schedule.plan import Plan

@@ -18,14 +18,8 @@ from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, DATA
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.streaming.tiled_execution import (
-    Form,
-    Stream,
-    Tile,
-    TileGraph,
-    is_file,
-    window_of,
-)
+from tensorframe.runtime.streaming.tiled_execution import Stream
+from tensorframe.runtime.streaming.tiles import Form, Tile, TileGraph, is_file, window_of
 from tensorframe.schedule.blocks import Block, extents
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.cut import Cut, Obstacle

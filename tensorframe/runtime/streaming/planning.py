@@ -16,7 +16,8 @@ from tensorframe.quick_dataclasses import dataclass
 from tensorframe.quick_tuples import NamedTuple
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.streaming.peak_memory import Taken, home_of, larger, taken_by_pass
-from tensorframe.runtime.streaming.tiled_execution import Stream, Tile, is_file
+from tensorframe.runtime.streaming.tiled_execution import Stream
+from tensorframe.runtime.streaming.tiles import Tile, is_file
 from tensorframe.schedule.blocks import Block, whole
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.cut import Cut, Obstacle, candidates, find_cut
