@@ -125,7 +125,8 @@ class Rebuilt:
 
 
 def _is_library(function: FunctionType) -> bool:
-    return function.__module__.partition(".")[0] in ("tensorframe", "numpy")
+    home = function.__module__ or ""  # None of what `exec` makes without a name
+    return home.partition(".")[0] in ("tensorframe", "numpy")
 
 
 def _global_names(code: CodeType) -> Iterator[str]:

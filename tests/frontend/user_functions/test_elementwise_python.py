@@ -228,3 +228,9 @@ def test_estimate_and_verify_take_it():
     assert tfr.estimate(composed(x, 1.0), device="cuda").kernels == 1
     report = tfr.verify(composed(x, x), backends=["cpu", "numpy"])
     assert report.agrees, report
+
+
+def test_functions_that_belong_to_no_module_are_followed():
+    names = {}  # without `__name__`, so their modules are None
+    exec("def twice(x): return 2 * x\ndef plus_one(x): return twice(x) + 1", names)
+    assert tfr.elementwise(names["plus_one"])(tfr.asarray([1.0, 2.0])).tolist() == [3.0, 5.0]
