@@ -6,13 +6,23 @@ a millisecond. To users they are names like all others: `dir`, completion and `f
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorframe.documentation.docstrings import complete
 from tensorframe.frontend.dtypes.numpy_only_dtypes import taking_any_data
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader as _Loader
+else:  # importing it takes as long as two modules of ours
+    _Loader = object
 
 # a module of the frontend, and the public names that it is loaded for: all that it exports
 EXPORTS = {
@@ -106,6 +116,11 @@ NAMESPACES = {
     "typing": "numpy.typing",
 }
 
+# public modules that have other names in the import system
+_ELSEWHERE = {"exceptions", "linalg"} | {
+    name for name, place in NAMESPACES.items() if place != f"tensorframe.{name}"
+}
+
 _HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}
 
 __all__ = [*_HOMES, *NAMESPACES]  # noqa: PLE0604 - these are names
@@ -127,6 +142,49 @@ def __getattr__(name: str) -> Any:
     complete(tensorframe.__name__, [(name, module)])
     setattr(tensorframe, name, module)
     return module
+
+
+class _ImportedElsewhere(_Loader):
+    """A loader for public names of modules that stand elsewhere: it gives the module that is there already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module, self._spec = module, module.__spec__
+
+    def create_module(self, _spec: ModuleSpec) -> ModuleType:
+        """Return the module, of which the import system takes the specification for its own."""
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module back its own specification."""
+        module.__spec__ = self._spec
+
+
+class _PublicModules:
+    """A finder, so that `from tensorframe.linalg import norm` imports what `tensorframe.linalg` is."""
+
+    @staticmethod
+    def find_spec(
+        name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how a public module, or one within it, is imported; None for every other name."""
+        package, _, rest = name.partition(".")
+        first, *parts = rest.split(".")
+        if package != _PACKAGE or first not in _ELSEWHERE:
+            return None
+        module = getattr(sys.modules[package], first)  # as if it were named without an import
+        for part in parts:
+            inner = getattr(module, part, None)
+            with suppress(ModuleNotFoundError):
+                inner = inner or import_module(f"{module.__name__}.{part}")
+            if not isinstance(inner, ModuleType):
+                return None
+            module = inner
+        return ModuleSpec(name, _ImportedElsewhere(module))
+
+
+_PACKAGE = __name__.partition(".")[0]
+# first: where such a module is a package, a search along its path would find modules in it, and load them once more
+sys.meta_path.insert(0, _PublicModules)
 
 
 def _removed(name: str) -> str:

@@ -126,6 +126,45 @@ def test_names_on_demand_are_loaded_when_they_are_named():
     subprocess.run([sys.executable, "-c", loaded + ON_DEMAND], check=True)
 
 
+IMPORTED_FIRST = """
+import sys
+import {name} as module
+
+place = sys.modules["tensorframe"]
+for part in "{name}".split(".")[1:]:
+    place = getattr(place, part)
+assert place is module and sys.modules["{name}"] is module
+assert module.__spec__.name == module.__name__ and not module.__spec__._initializing
+own = [each for each in sys.modules.values() if getattr(each, "__file__", None) == module.__file__]
+assert all(each is module for each in own), own
+"""
+MODULES = sorted(
+    {
+        *(name for name in tfr.__all__ if isinstance(getattr(tfr, name), types.ModuleType)),
+        *(
+            "lib.stride_tricks",
+            "lib.format",
+            "polynomial.chebyshev",
+            "linalg.norms",
+            "nn.functional",
+        ),
+    }
+)
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_module_can_be_imported_first(name):
+    program = IMPORTED_FIRST.format(name=f"tensorframe.{name}")
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+@pytest.mark.parametrize("name", ["sin", "lib.absent", "polynomial.absent", "_gc", "absent"])
+def test_what_is_no_public_module_is_not_found(name):
+    with pytest.raises(ModuleNotFoundError, match=f"tensorframe.{name}"):
+        import_module(f"tensorframe.{name}")
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error_that_knows_better():
     with pytest.raises(
         AttributeError, match="module 'tensorframe' has no attribute 'mediam'"

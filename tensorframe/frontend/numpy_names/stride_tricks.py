@@ -1,4 +1,4 @@
-"""Views by strides: elements that lie any steps apart, as programs for NumPy cut windows out of an array."""
+"""The namespace `tfr.lib.stride_tricks`: elements that lie any steps apart, windows, and what broadcasts shapes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,26 @@ from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.array_like import ShapeLike
 from tensorframe.frontend.creation.ranges import arange
 from tensorframe.frontend.indexing.searching import take
-from tensorframe.frontend.manipulation.views import ravel, reshape
+from tensorframe.frontend.manipulation.sliding import sliding_window_view
+from tensorframe.frontend.manipulation.views import (
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
+    ravel,
+    reshape,
+)
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.parameters import integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import as_shape
 
-__all__ = ["as_strided"]
+__all__ = [
+    "as_strided",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "sliding_window_view",
+]
 
 _NAME = "as_strided"
 
