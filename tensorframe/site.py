@@ -28,7 +28,6 @@ _COMPUTING = ("tensorframe.runtime.", "tensorframe.schedule.", "tensorframe.back
 _NAMING = (
     "tensorframe.frontend.jit.",
     "tensorframe.frontend.raw_kernels.",
-    "tensorframe.frontend.transformations.",
     "tensorframe.frontend.user_functions.",
 )
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep

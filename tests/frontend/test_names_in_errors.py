@@ -34,6 +34,10 @@ CALLS = {
     "cumsum": lambda: tfr.cumsum(MATRIX, axis=4),
     "tril": lambda: tfr.tril(MATRIX, k="s"),
     "matmul": lambda: tfr.asarray(MATRIX) @ VECTOR,
+    "gcd": lambda: tfr.gcd(VECTOR, VECTOR, out=7),
+    "ldexp": lambda: tfr.ldexp(VECTOR, 1, out=tfr.asarray(MATRIX)),
+    "fabs": lambda: tfr.fabs(VECTOR, where=VECTOR),
+    "hessian": lambda: tfr.hessian(5),
 }
 
 

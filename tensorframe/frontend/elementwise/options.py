@@ -49,21 +49,23 @@ def with_options(
     subok: Any = True,
     signature: Any = None,
     converts: int | None = None,
+    called: str | None = None,
 ) -> Any:
     """Return what `record` makes of the operands, computed and put where the options say.
 
     `order` and `subok` are NumPy's, and change nothing: tensors have one order, and no subclasses. Of a `signature`
     counts what it says of the result: `dtype` in other words. Where the condition `where` is false, elements are those
     of `out`, and zeros without one. A dtype is that of the first `converts` operands (all of them for None).
+    Errors name the function that was `called`, where it is not that of the op.
     """
     del order, subok
-    name = op.name
+    name = op.name if called is None else called
     choice(name, "casting", casting, CASTINGS)
     target = target_of(name, out)
     dtype = _of_signature(name, signature, len(operands)) if dtype is None else dtype
     if dtype is not None:
         counted = len(operands) if converts is None else converts
-        chosen = _in_dtype(op, operands[:counted], as_dtype(dtype), casting)
+        chosen = _in_dtype(name, op, operands[:counted], as_dtype(dtype), casting)
         operands = (*chosen, *operands[counted:])
     elif casting not in ("same_kind", "unsafe"):
         _check_operands(name, operands, casting)
@@ -94,12 +96,14 @@ def _of_signature(name: str, signature: Any, arity: int) -> Any:
     return signature[arity]
 
 
-def _in_dtype(op: Op, operands: tuple[Any, ...], dtype: DType, casting: str) -> tuple[Tensor, ...]:
+def _in_dtype(
+    name: str, op: Op, operands: tuple[Any, ...], dtype: DType, casting: str
+) -> tuple[Tensor, ...]:
     """Return the operands in the dtype that the result is computed in, which the casting rule has to allow."""
     tensors = weakly(operands)
     if op.result is boolean and BOOL.isdisjoint({dtype}):
         raise DTypeError(
-            f"{op.name}: gives bool, not {dtype}",
+            f"{name}: gives bool, not {dtype}",
             suggestions=("x.astype(...) of the result",),
         )
     if op.result is boolean:
@@ -111,7 +115,7 @@ def _in_dtype(op: Op, operands: tuple[Any, ...], dtype: DType, casting: str) -> 
         if not isinstance(
             value, bool | int | float
         ):  # numbers of Python's have a kind, and no width
-            raise_unless_allowed(op.name, own, dtype, casting)
+            raise_unless_allowed(name, own, dtype, casting)
     return tuple(converted(tensor, work) for tensor in tensors)
 
 
@@ -147,7 +151,7 @@ def clipped(clip: Record, a: Any, low: Any, high: Any, out: Any, options: dict[s
         return clip(x, *[None if bound is None else next(rest) for bound in (low, high)])
 
     _check_names("clip", options)
-    return with_options(MAXIMUM, record, (a, *bounds), out, **options)
+    return with_options(MAXIMUM, record, (a, *bounds), out, **options, called="clip")
 
 
 _NAMES = frozenset({"where", "casting", "order", "dtype", "subok", "signature"})
@@ -199,8 +203,11 @@ def _of_formula(
     options: dict[str, Any],
     converts: int | None,
 ) -> Tensor:
-    _check_names(formula.__name__, options)
-    result: Tensor = with_options(like, formula, operands, out, **options, converts=converts)
+    name = formula.__name__
+    _check_names(name, options)
+    result: Tensor = with_options(
+        like, formula, operands, out, **options, converts=converts, called=name
+    )
     return result
 
 
@@ -219,7 +226,7 @@ def several(
     if dtype is None:
         dtype = _of_signature(like.name, options.get("signature"), len(operands))
     if dtype is not None:
-        operands = _in_dtype(like, operands, as_dtype(dtype), casting)
+        operands = _in_dtype(like.name, like, operands, as_dtype(dtype), casting)
     results = formula(*operands)
     targets = (None,) * len(results) if out is None else items(like.name, "out", out)
     if len(targets) != len(results):
