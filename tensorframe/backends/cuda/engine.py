@@ -114,7 +114,7 @@ class CudaBackend(KernelBackend):
 
         array: DeviceArray = storage.handle
         if array.block is not None and not array.is_contiguous:
-            array = self._gathered(storage.device, array)
+            array = self._programs.gathered(storage.device, array)
         made = copy(
             array, self._queue(storage.device), self._queue(target), self.open_device(target).pool
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,9 +15,8 @@ import numpy as np
 from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.budget import Budget
 from tensorframe.backends.device.array import DeviceArray
-from tensorframe.backends.device.assign import SliceProgram, sets_slice
-from tensorframe.backends.device.assigning import AssigningProgram, assigns
-from tensorframe.backends.device.calls import CALLS, has_call
+from tensorframe.backends.device.assign import sets_slice
+from tensorframe.backends.device.calls import has_call
 from tensorframe.backends.device.clocks import Clock
 from tensorframe.backends.device.foreign import (
     Memory,
@@ -25,26 +24,14 @@ from tensorframe.backends.device.foreign import (
     block_over,
     of_another_context,
 )
-from tensorframe.backends.device.joining import PiecesProgram, joins_many, pads_along_many_axes
-from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
-from tensorframe.backends.device.program import DeviceProgram, made
-from tensorframe.backends.device.prologue import WithPrologue, has_prologue
+from tensorframe.backends.device.programs import Programs
 from tensorframe.backends.device.promises import Outstanding, Promise, finished
 from tensorframe.backends.device.queue import Queue, Unusable, forked
-from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
+from tensorframe.backends.device.scatter import can_scatter, scatters
 from tensorframe.backends.device.scratch import scratch_bytes
-from tensorframe.backends.device.split_outputs import SplitProgram, split_outputs
-from tensorframe.backends.device.views import is_view
-from tensorframe.backends.device.without_kernels import (
-    EmptyProgram,
-    ViewProgram,
-    first_operand,
-    taken_parts,
-)
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
-from tensorframe.backends.numpy.engine import NumpyBackend
 from tensorframe.backends.registry import capabilities
 from tensorframe.backends.spans import log, opened
 from tensorframe.backends.storage import Storage
@@ -53,10 +40,10 @@ from tensorframe.errors import KernelError, TensorFrameError
 from tensorframe.forks import in_forked_processes, new_reentrant_lock
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
-from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.nest.support import computable
-from tensorframe.ops.movement import DEPENDS, PART, RESHAPE
+from tensorframe.ops.movement import DEPENDS, PART
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK
 from tensorframe.quick_dataclasses import dataclass, field
@@ -91,6 +78,7 @@ class KernelBackend(Backend):
         self._open_devices: dict[Device, OpenDevice] = {}
         self._lock = new_reentrant_lock()
         self._forked = False
+        self._programs = Programs(self)
         _here.add(self)
 
     def forget(self) -> None:
@@ -215,7 +203,7 @@ class KernelBackend(Backend):
         self.wait_for_promised(storage)
         block = array.block
         if not array.is_contiguous:
-            array = self._gathered(storage.device, array)
+            array = self._programs.gathered(storage.device, array)
         assert array.block is not None
         held = open_device.queue.traits.held.get(array.dtype, array.dtype)
         with open_device.queue.lock:
@@ -283,14 +271,6 @@ class KernelBackend(Backend):
                 block.promise is None or block.promise.is_done() for block in _blocks(storage)
             )
 
-    def _gathered(self, device: Device, array: DeviceArray) -> DeviceArray:
-        """Return the elements of a view in C order."""
-        flat = (array.size,)
-        flattening = RegionOp(RESHAPE, (flat,), (0,), flat, array.dtype)
-        region = Region(((array.shape, array.dtype),), (flattening,), (1,))
-        (gathered,) = self._kernels(region, device=device)((array,), (None,))
-        return DeviceArray(gathered.block, array.dtype, array.shape, strides_of(array.shape))
-
     def wrap(self, device: Device, handle: DeviceArray) -> Storage:
         """Return the storage of an array of the device."""
         return Storage(device, handle, handle.dtype, handle.shape)
@@ -339,100 +319,11 @@ class KernelBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the program of a region: kernels, a view, or a library call."""
-        if region.ops[0].op.raw is not None:
-            from tensorframe.backends.device.raw import RawProgram  # few programs have one
-
-            opened_device, gathered = self.open_device(device), partial(self._gathered, device)
-            return RawProgram(
-                region,
-                opened_device.queue,
-                opened_device.pool,
-                gathered,
-                str(device),
-                partial(self._reopened, device),
-            )
-        if scatters(region) and not _has_no_elements(region):
-            return ScatterProgram(region, partial(self._kernels, device=device))
-        if _has_no_elements(region) and not scatters(region):  # whose indices may be out of bounds
-            if region.ops[0].op.parts > 1:
-                return partial(self._by_host, region, device)
-            open_device = self.open_device(device)
-            return EmptyProgram(region, open_device.pool, open_device.queue.traits.held)
-        if any(0 in shape for shape, _ in region.inputs) and not sets_slice(region):
-            return partial(self._by_host, region, device)
-        if _is_call(region):
-            return self.call(region, device)
-        if region.ops[0].op is PART:
-            return partial(taken_parts, region)
-        if region.ops[0].op is DEPENDS:
-            return first_operand
-        if sets_slice(region):
-            return SliceProgram(region, partial(self._kernels, device=device))
-        if joins_many(region) or pads_along_many_axes(region):
-            new = partial(self._blank, region, device)
-            return PiecesProgram(region, partial(self._kernels, device=device), new)
-        if assigns(region):
-            return AssigningProgram(region, partial(self._kernels, device=device))
-        if has_prologue(region):
-            return self._kernels(region, WithPrologue, device=device)
-        parts = split_outputs(region, self.open_device(device).queue.traits.max_buffers)
-        if len(parts) > 1:
-            return SplitProgram([self._kernels(part, device=device) for part in parts])
-        kernels = self._kernels(region, device=device)
-        if is_view(region):
-            return ViewProgram(region, kernels, partial(self._gathered, device))
-        return kernels
+        return self._programs.program(region, device)
 
     def call(self, region: Region, device: Device) -> Program:
         """Return the program of a library call that `supports` has said yes to."""
-        return CALLS[region.ops[0].op](region, partial(self._kernels, device=device))
-
-    def _kernels(
-        self, region: Region, lower: Callable[[Region], Lowering] = Lowering, *, device: Device
-    ) -> DeviceProgram:
-        open_device = self.open_device(device)
-        fallback = partial(self._refuse, region, device)
-        return DeviceProgram(
-            region,
-            open_device.queue,
-            open_device.pool,
-            fallback,
-            lower,
-            partial(self._reopened, device),
-        )
-
-    def _reopened(self, device: Device) -> tuple[Queue, Pool]:
-        open_device = self.open_device(device)
-        return open_device.queue, open_device.pool
-
-    def _blank(self, region: Region, device: Device) -> DeviceArray:
-        """Return an array for the only output of a region."""
-        (value,) = region.outputs
-        shape, open_device = region.shape_of(value), self.open_device(device)
-        held = open_device.queue.traits.held
-        return made(open_device.pool, held, shape, region.dtype_of(value), range(len(shape)))
-
-    def _refuse(self, region: Region, device: Device, inputs: Sequence[Any]) -> None:
-        """Run a region in NumPy, whose error names the index that is out of bounds: kernels only set a mark."""
-        with np.errstate(all="ignore"):  # checks are settled behind the steps, which are silent
-            self._by_host(region, device, inputs, (None,) * len(region.outputs))
-
-    def _by_host(
-        self, region: Region, device: Device, inputs: Sequence[Any], buffers: Sequence[Any | None]
-    ) -> Sequence[Any]:
-        """Run a region in NumPy, on the host: one without elements to read, or one that fails."""
-        arrays = [
-            self.download(self.wrap(device, value)) if isinstance(value, DeviceArray) else value
-            for value in inputs
-        ]
-        results = _NUMPY.compile(region, device)(arrays, (None,) * len(buffers))
-
-        def uploaded(result: Any) -> Any:
-            if isinstance(result, tuple):
-                return tuple([uploaded(part) for part in result])
-            return self.upload(device, np.asarray(result)).handle
-
-        return [uploaded(result) for result in results]
+        return self._programs.call(region, device)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
@@ -471,17 +362,6 @@ def _blocks(storage: Storage) -> list[Block]:
     arrays: Sequence[DeviceArray] = handle if isinstance(handle, tuple) else (handle,)
     return [array.block for array in arrays if array.block is not None]
 
-
-def _is_call(region: Region) -> bool:
-    return region.ops[0].op.kind in (Kind.CONTRACT, Kind.LIBRARY)
-
-
-def _has_no_elements(region: Region) -> bool:
-    """Whether no output has an element; one that has may still have inputs that have none."""
-    return all(0 in region.shape_of(value) for value in region.outputs)
-
-
-_NUMPY = NumpyBackend()
 
 # those of this process
 _here: WeakSet[KernelBackend] = WeakSet()
