@@ -278,6 +278,46 @@ def test_a_permuted_product_has_the_bits_of_the_product(left, right, axes, dtype
     np.testing.assert_allclose(rows.numpy(), np.abs(product - b).max(-1, keepdims=True), rtol=1e-6)
 
 
+LYING = {
+    "as they are": lambda x: x,
+    "transposed": lambda x: (x.mT + 0).compute().mT,
+    "reversed": lambda x: x[..., ::-1],
+    "every second": lambda x: tfr.repeat(x, 2, axis=-1).compute()[..., ::2],
+    "one row": lambda x: tfr.broadcast_to(x[..., :1, :], x.shape),
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
+@pytest.mark.parametrize("lies", LYING)
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((40, 64), (64, 50)),
+        ((2, 8, 100), (100, 8)),
+        ((2, 40, 100), (1, 100, 8)),
+        ((3, 1, 2, 513), (2, 513, 3)),
+        ((5, 20), (1, 20, 9)),
+        ((4, 2, 1, 2), (2, 300)),
+        ((3, 16, 20), (3, 20, 12)),
+    ],
+    ids=str,
+)
+def test_a_small_product_has_the_bits_of_one_in_a_plan(left, right, lies, device):
+    """Many matrices times one are one tall matrix times it, whether or not there is a plan."""
+    generator = np.random.default_rng(0)
+    x, y = (
+        LYING[lies](tfr.asarray(generator.standard_normal(shape), device=device)).compute()
+        for shape in (left, right)
+    )
+    product = (x @ y).numpy()
+    for function, expected in (
+        (lambda x, y: x @ y, product),
+        (lambda x, y: (x @ y) * 2, product * 2),
+        (lambda x, y: (x @ y).mT + 1, product.swapaxes(-1, -2) + 1),
+    ):
+        np.testing.assert_array_equal(tfr.jit(function)(x, y).numpy(), expected)
+
+
 def dtype_unit(dtype: str) -> complex:
     """Return a number that leaves no part of a complex number zero."""
     return 1 + 0.5j if np.dtype(dtype).kind == "c" else 1.0

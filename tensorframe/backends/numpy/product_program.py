@@ -33,7 +33,9 @@ from tensorframe.backends.numpy.products.product import (
     Native,
     Product,
     Products,
+    as_folded,
     extents,
+    in_batch,
 )
 from tensorframe.backends.numpy.products.small_product import (
     Find,
@@ -227,7 +229,8 @@ class ProductProgram:
         """Return the products of matrices that a call makes of these operands."""
         if self._epilogue.region is not None and not _in_blocks(product):
             x, y = self._factors(inputs)
-            whole = Matmul(x, y, value)
+            x, y = [in_batch(factor, value.shape[:-2]) for factor in (x, y)]
+            whole = Matmul(*as_folded(x, y, value))
             if not whole.is_long:
                 return [whole]
         return product.matmuls(value)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.functions import Function, implementation, no_kernels, spells
 from tensorframe.backends.numpy.products import blas
-from tensorframe.backends.numpy.products.product import Multiply, Product
+from tensorframe.backends.numpy.products.product import Multiply, Product, multiplied_at_once
 from tensorframe.backends.numpy.products.small_product import (
     Find,
     mixed,
@@ -52,7 +52,7 @@ def product_of(x: Array, y: Array, dtype: DType | None = None, find: Find = no_k
     """Multiply; small elements are read as they are, by kernels if any are found. `dtype` is that of the result."""
     if dtype is None and x.dtype in _OF_BLAS and y.dtype is x.dtype:
         # a matrix of a few elements takes less time than to check all that follows
-        return np.matmul(x, y) if _takes_one_thread(x, y) else multiplied(x, y)
+        return multiplied_at_once(x, y) if _takes_one_thread(x, y) else multiplied(x, y)
     result = x.dtype if dtype is None else dtype
     if reads_small(x.dtype, y.dtype, result):
         return small_matmul(x, y, result, find)
@@ -71,7 +71,7 @@ def matmul(x: Array, y: Array, dtype: DType | None = None) -> Array:
 def _same_dtypes(x: Array, y: Array) -> Array:
     """Multiply; integers go through floating-point BLAS where every sum is exact there."""
     if x.dtype.kind in "fc":
-        return np.matmul(x, y) if _takes_one_thread(x, y) else multiplied(x, y)
+        return multiplied_at_once(x, y) if _takes_one_thread(x, y) else multiplied(x, y)
     if _multiplications(x, y) < _WORTH_A_DETOUR:
         return np.matmul(x, y)
     if x.dtype.kind == "b":
