@@ -17,7 +17,7 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
 from tensorframe.runtime.eager.scalars import Number
 from tensorframe.runtime.eager.single_node import run_single
-from tensorframe.runtime.eager.ufuncs import run_ready, run_source
+from tensorframe.runtime.eager.ufuncs import run_source, run_ufunc
 from tensorframe.runtime.eager.views import run_viewed
 from tensorframe.runtime.evaluate import evaluate, host_array
 
@@ -101,7 +101,7 @@ class Tensor(TensorMethods):
                 elif node.op.alias:
                     if run_viewed(node):
                         return self
-                elif not node.attrs and run_ready(node):
+                elif not node.attrs and run_ufunc(node):
                     return self
                 single = run_single(node)  # which most are: `evaluate` written out
                 if not single:

@@ -28,7 +28,7 @@ from tensorframe.ops.creation import DATA, FILE
 from tensorframe.runtime.eager.few_nodes import run_few
 from tensorframe.runtime.eager.single_node import handle_of, run_single
 from tensorframe.runtime.eager.small_graphs import run_small
-from tensorframe.runtime.eager.ufuncs import run_ready
+from tensorframe.runtime.eager.ufuncs import run_ufunc
 from tensorframe.runtime.execution import events
 from tensorframe.runtime.execution.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.execution.executor import run, run_alone
@@ -273,7 +273,7 @@ def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] 
 
 def computed_storage(node: Node) -> Storage:
     """Return the node's storage, computed if need be."""
-    if node.storage is None and (node.attrs or not run_ready(node)):
+    if node.storage is None and (node.attrs or not run_ufunc(node)):
         single = run_single(node)
         if not single:
             evaluate((node,), single=single)

@@ -14,7 +14,7 @@ from tensorframe.graph.node import Node, by_serial
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.runtime.eager.single_node import run_single
 from tensorframe.runtime.eager.small_graphs import functions_of
-from tensorframe.runtime.eager.ufuncs import run_ready, run_source
+from tensorframe.runtime.eager.ufuncs import run_source, run_ufunc
 from tensorframe.runtime.eager.views import run_viewed
 
 # Nodes up to which this takes less time than a graph of them.
@@ -56,7 +56,7 @@ def run_few(root: Node, options: Options, *, most: int = MOST) -> bool:
         elif node.op.alias:
             done = run_viewed(node)
         else:
-            done = not node.attrs and run_ready(node)
+            done = not node.attrs and run_ufunc(node)
         if not done and not run_single(node):
             return False
     return True

@@ -27,7 +27,7 @@ _new = object.__new__
 _ndarray = np.ndarray
 
 
-def run_ready(node: Node) -> bool:
+def run_ufunc(node: Node) -> bool:
     """Compute `node` if its ufunc is remembered and its inputs are computed; else do nothing and return False.
 
     A node with attributes has none: who asks for it is spared the call.

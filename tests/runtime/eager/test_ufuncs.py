@@ -27,13 +27,13 @@ def test_who_looks_on_is_told_of_what_was_ready_before(name, monkeypatch):
     x, y = operands(10)
     for _ in range(3):
         (x - y).compute()
-    assert ufuncs.run_ready((x - y).node)
+    assert ufuncs.run_ufunc((x - y).node)
     with watched(name):
         (x + y).compute()  # would be remembered here, if it were
-        assert not ufuncs.run_ready((x - y).node)
-        assert not ufuncs.run_ready((x + y).node)
+        assert not ufuncs.run_ufunc((x - y).node)
+        assert not ufuncs.run_ufunc((x + y).node)
     (x - y).compute()
-    assert ufuncs.run_ready((x - y).node)
+    assert ufuncs.run_ufunc((x - y).node)
 
 
 def test_what_is_ready_is_forgotten_with_the_options_and_is_not_too_much(monkeypatch):
@@ -42,7 +42,7 @@ def test_what_is_ready_is_forgotten_with_the_options_and_is_not_too_much(monkeyp
     assert PLANS.ready[1]
     with tfr.config.override(fuse=False):
         (x - y).compute()
-        assert not ufuncs.run_ready((x * y).node)
+        assert not ufuncs.run_ufunc((x * y).node)
     PLANS.clear()
     assert not PLANS.ready[1]
     monkeypatch.setattr(plan_cache, "_MOST_CALLS", 4)
