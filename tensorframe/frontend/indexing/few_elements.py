@@ -30,7 +30,7 @@ from tensorframe.graph.tracing import TracedNumber, current
 from tensorframe.ops.creation import ARANGE, CONSTANT, DATA, FULL
 from tensorframe.runtime.eager.few_nodes import run_few
 from tensorframe.runtime.eager.rows import Rows, UnseenRow, look_at
-from tensorframe.runtime.eager.scalars import SCALARS, Number, known
+from tensorframe.runtime.eager.scalars import SCALARS, Number, scalar_node
 from tensorframe.runtime.execution.leaves import numbers
 
 _blank = object.__new__
@@ -167,7 +167,7 @@ def few_selected(node: Node, key: Any) -> Tensor | None:
         return None  # which `parse` explains
     if type(selected) is not np.ndarray:
         if type(selected) in SCALARS and type(node.storage) is Storage:
-            return Tensor(known(selected, node.dtype, node.device))
+            return Tensor(scalar_node(selected, node.dtype, node.device))
         selected = np.asarray(selected)
     if selected.size > options.small_size:
         return None
@@ -222,7 +222,7 @@ def few_counted(node: Node) -> Number | None:
     options = overridden() or Process.base
     if array.size > options.small_size or options.validate:
         return None
-    return known(np.int64(np.count_nonzero(array)), int64, node.device)
+    return scalar_node(np.int64(np.count_nonzero(array)), int64, node.device)
 
 
 def _array_filled_in(node: Node, options: Options) -> np.ndarray[Any, Any] | None:

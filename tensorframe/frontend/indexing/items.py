@@ -30,7 +30,7 @@ from tensorframe.graph.record import record
 from tensorframe.graph.shape import MAX_NDIM, Shape, check_size
 from tensorframe.ops.indexing import GATHER
 from tensorframe.ops.movement import RESHAPE, SLICE
-from tensorframe.runtime.eager.scalars import SCALARS, Number, known
+from tensorframe.runtime.eager.scalars import SCALARS, Number, scalar_node
 from tensorframe.site import recording_site
 
 # Slices of the first axis, by the shape and their bounds: how many elements they have, and the attributes of the view.
@@ -119,7 +119,7 @@ def _row(node: Node, position: int) -> Tensor | None:
     if len(shape) == 1 and type(storage) is Storage:
         value = array[position]
         if type(value) in SCALARS:
-            return handle_on(known(value, node.dtype, node.device))
+            return handle_on(scalar_node(value, node.dtype, node.device))
     return viewed(array[position, ...], shape[1:], node)
 
 
@@ -139,7 +139,7 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
         if not rest and type(node.storage) is Storage:
             value = array[key]
             if type(value) in SCALARS:
-                return handle_on(known(value, node.dtype, node.device))
+                return handle_on(scalar_node(value, node.dtype, node.device))
         return viewed(array[(*key, ...)], rest, node)  # type: ignore[arg-type]
     count, more = len(key), len(rest)
     sizes = (*_ONES[count], *rest)

@@ -1,4 +1,4 @@
-"""Known numbers: elements of computed tensors, and what is made of them, which programs go through one by one.
+"""Scalars that are known: elements of computed tensors, and what is made of them, which programs go through one by one.
 
 To record an op, to look it up and to run it on arrays without axes takes ten times as long as the op, and arrays of one
 element are no cheap numbers either: NumPy has scalars for them. So what is selected from a computed tensor in host
@@ -53,7 +53,7 @@ class Number(Node):
     value: Any
     _stored: Storage | None
 
-    # who makes one sets what it has, as in `known`: without a constructor of Python's that takes two thirds of the time
+    # who makes one sets what it has, as in `scalar_node`: a constructor of Python takes two thirds of the time
     if TYPE_CHECKING:
 
         def __init__(self) -> None: ...
@@ -72,7 +72,7 @@ class Number(Node):
         return stored
 
 
-def known(value: Any, dtype: DType, device: Device) -> Number:
+def scalar_node(value: Any, dtype: DType, device: Device) -> Number:
     """Return the node of a NumPy scalar, which is one of `SCALARS`."""
     number = Number()
     number.dtype = dtype
@@ -139,7 +139,7 @@ def _computing(function: Callable[[Any, Any], Any], *, reflected: bool) -> AtOnc
         # another dtype is the outcome of NumPy's rules, which are not ours
         if type(result) is not type(value):
             return None
-        # `known` written out: half of the time of such functions is calling them
+        # `scalar_node` written out: half of the time of such functions is calling them
         node = Number()
         node.dtype = dtype
         node.device = number.device
@@ -176,8 +176,8 @@ def _comparing(function: Callable[[Any, Any], Any], *, reflected: bool) -> AtOnc
         both = answers.get(device.number)
         if both is None:
             both = answers[device.number] = (
-                known(np.False_, bool_, device),
-                known(np.True_, bool_, device),
+                scalar_node(np.False_, bool_, device),
+                scalar_node(np.True_, bool_, device),
             )
         return both[1] if answer else both[0]
 
