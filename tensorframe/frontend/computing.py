@@ -37,9 +37,9 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
     try:
         if wait:
             evaluate(nodes)
-            _handing_over().wait_for_all(nodes)
+            _asynchronous().wait_for_all(nodes)
         else:
-            _handing_over().hand_over(nodes)
+            _asynchronous().evaluate_asynchronously(nodes)
     except OutOfMemoryError as error:
         if not error.outgrown:
             raise
@@ -48,7 +48,7 @@ def compute(*tensors: Tensor, wait: bool = True) -> tuple[Tensor, ...]:
     return tensors
 
 
-def _handing_over() -> ModuleType:
+def _asynchronous() -> ModuleType:
     """Return what hands work over to devices and waits for them, which programs on the cpu do without."""
     from tensorframe.runtime import asynchronous
 
@@ -84,9 +84,9 @@ def synchronize(device: str | Device | None = None) -> None:
     True
     """
     if device is None:
-        _handing_over().synchronize_all()
+        _asynchronous().synchronize_all()
         return
-    _handing_over().synchronize(named_device("synchronize", device))
+    _asynchronous().synchronize(named_device("synchronize", device))
 
 
 @attribute
@@ -109,7 +109,7 @@ def is_ready(self: Tensor) -> bool:
 
     Where the device has failed it is True as well: reading raises the error. Returns at once.
     """
-    ready: bool = _handing_over().is_ready(self.node)
+    ready: bool = _asynchronous().is_ready(self.node)
     return ready or (self.node.storage is None and self.is_computed)
 
 

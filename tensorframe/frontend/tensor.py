@@ -90,9 +90,9 @@ class Tensor(TensorMethods):
             return self
         try:
             if not wait:
-                from tensorframe.runtime.asynchronous import hand_over
+                from tensorframe.runtime.asynchronous import evaluate_asynchronously
 
-                hand_over((node,))
+                evaluate_asynchronously((node,))
                 return self
             if node.storage is None:
                 if not node.inputs:

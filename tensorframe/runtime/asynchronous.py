@@ -1,4 +1,4 @@
-"""Handing work over: results that devices still compute when the caller goes on, and waiting for them."""
+"""Asynchronous evaluation: results that devices still compute when the caller goes on, and waiting for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tensorframe.runtime.execution.throttling import catch_up, catch_up_with, ha
 from tensorframe.site import describe
 
 
-def hand_over(nodes: Sequence[Node]) -> None:
+def evaluate_asynchronously(nodes: Sequence[Node]) -> None:
     """Evaluate nodes without waiting for their devices; their values promise to be there."""
     pending = [node for node in nodes if node.storage is None]
     if not pending:
