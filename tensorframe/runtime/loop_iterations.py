@@ -1,4 +1,4 @@
-"""Turns of a loop: where one ends in a graph that the loop recorded, and how many nodes later the next one will.
+"""Iterations of a loop: where one ends in a graph that the loop recorded, and how many nodes later the next one will.
 
 A loop that only records leaves a graph whose lines have a period. Where one value is all that later turns need, a turn
 ends with it. Computed there, each turn is the same small graph again, for which its line has a guard before long.

@@ -1,4 +1,4 @@
-"""Reuse: a pending tensor that several evaluations need is stored, before it costs more to compute it again and again.
+"""Materialisation: a pending tensor that several evaluations need is stored before computing it again costs more.
 
 An evaluation computes what was requested, and of everything else only the parts that this takes. What it spends on a
 tensor that somebody still references, without storing it, is charged to that tensor, in operations. To store it costs

@@ -1,4 +1,4 @@
-"""What is made of numbers alone, such as windows and index grids: few elements are made once, and stay the same.
+"""Constant results: what is made of numbers alone, such as windows and index grids, is made once where it is small.
 
 Such a call has no operand: its arguments, and the default dtype and device, say all that its elements are. Its first
 call is recorded like any other, since many programs make one only. The second one computes what has few elements in

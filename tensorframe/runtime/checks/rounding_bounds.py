@@ -1,4 +1,4 @@
-"""Rounding: how far from NumPy's results other ones of the same ops may be, element by element.
+"""Rounding bounds: how far from NumPy's results other ones of the same ops may be, element by element.
 
 Every value is followed by a bound of its absolute error. An op hands on the errors of its operands, as much as its
 result changes when these do, and adds its own rounding. What is not floating is exact, or it is made of numbers that

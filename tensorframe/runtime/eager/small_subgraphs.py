@@ -1,4 +1,4 @@
-"""Small parts of graphs that get plans: what is made of small tensors alone runs op by op, before the plan of the rest.
+"""Small subgraphs of graphs with plans: what is made of small tensors alone runs op by op, before the plan of the rest.
 
 The covariances of a filter for a million objects are products of a few elements each: as steps of the plan they take
 five times as long, and a plan of hundreds of them is long in the making. What is cheap stays in the plan, whose kernels

@@ -1,4 +1,4 @@
-"""Settling: on devices whose programs only add tasks, those of a whole plan run at its end, each once.
+"""Deferred tasks: on devices whose programs only add tasks, those of a whole plan run at its end, each once.
 
 Where a value moves to another device before, its tasks run then, with those of results, and of other values that move,
 as far as they are there: what several of them need would run twice.

@@ -1,4 +1,4 @@
-"""Fitting: what a plan needs of each memory is compared with what is left, before its first step.
+"""Memory admission: what a plan needs of each memory is compared with what is left, before its first step.
 
 What does not fit is refused, with what helps.
 A plan that fits pays one comparison with the credit of the memory's budget. A small one pays none: see `LIGHT`.

@@ -1,4 +1,4 @@
-"""Foresight: before a plan runs for the first time, its programs begin to make their kernels, all at once.
+"""Precompilation: before a plan runs for the first time, its programs begin to make their kernels, all at once.
 
 Kernels depend on how operands lie in memory, which is known of leaves, and follows step by step for the rest. What the
 programs begin is compiled before the first step, by this thread and others. Plans of tiles begin before their leaves

@@ -1,4 +1,4 @@
-"""Light evaluations within a limit: what they take is nothing each, and a great deal in a loop that keeps all of it.
+"""Small admissions: what small evaluations take of a limit is nothing each, and a great deal in a loop that keeps it.
 
 Calls and plans of a few kilobytes are not compared with the credit of a budget: that would take a third of their time.
 Instead the host's memory is looked at once in so many nodes, fewer of them the less room there is; near the limit, the

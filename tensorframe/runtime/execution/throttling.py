@@ -1,4 +1,4 @@
-"""Pace: a device that works on its own is waited for now and then, so that it is never far behind.
+"""Throttling: a device that works on its own is waited for now and then, so that it is never far behind.
 
 Otherwise a plan of minutes is handed over in a moment, and then everything waits for the device: progress would say
 that all is done, and an interrupt would come back when it is. How much work is handed over at once follows from how

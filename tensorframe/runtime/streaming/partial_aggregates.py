@@ -1,4 +1,4 @@
-"""Totals: what tiles leave of reductions over the cut, joined in the order of the tiles, to the bit as in memory."""
+"""Partial aggregates: what tiles leave of reductions over the cut, joined in their order, to the bit as in memory."""
 
 from __future__ import annotations
 
