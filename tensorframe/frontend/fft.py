@@ -13,7 +13,7 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.fast_paths.memoization import remembered, remembered_of
+from tensorframe.frontend.fast_paths.memoization import memoized, memoized_of
 from tensorframe.frontend.manipulation.views import roll
 from tensorframe.frontend.operands import converted, floating, operand, widened
 from tensorframe.frontend.outputs import Output, delivered
@@ -54,7 +54,7 @@ Norm = Literal["backward", "ortho", "forward"] | None
 _OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-@remembered
+@memoized
 def fft(
     a: ArrayLike,
     n: int | None = None,
@@ -75,7 +75,7 @@ def fft(
     return delivered("fft", _along_one("fft", FFTN, _precise(a), n, axis, norm), out)
 
 
-@remembered
+@memoized
 def ifft(
     a: ArrayLike,
     n: int | None = None,
@@ -95,7 +95,7 @@ def ifft(
     return delivered("ifft", _along_one("ifft", IFFTN, _precise(a), n, axis, norm), out)
 
 
-@remembered
+@memoized
 def rfft(
     a: ArrayLike,
     n: int | None = None,
@@ -113,7 +113,7 @@ def rfft(
     return delivered("rfft", _along_one("rfft", RFFTN, _real("rfft", a), n, axis, norm), out)
 
 
-@remembered
+@memoized
 def irfft(
     a: ArrayLike,
     n: int | None = None,
@@ -176,7 +176,7 @@ def ihfft(
     return delivered("ihfft", apply(CONJ, half), out)
 
 
-@remembered
+@memoized
 def fftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -195,7 +195,7 @@ def fftn(
     return delivered("fftn", _along("fftn", FFTN, _precise(a), s, axes, norm), out)
 
 
-@remembered
+@memoized
 def ifftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -214,7 +214,7 @@ def ifftn(
     return delivered("ifftn", _along("ifftn", IFFTN, _precise(a), s, axes, norm), out)
 
 
-@remembered
+@memoized
 def rfftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -230,7 +230,7 @@ def rfftn(
     return delivered("rfftn", _along("rfftn", RFFTN, _real("rfftn", a), s, axes, norm), out)
 
 
-@remembered
+@memoized
 def irfftn(
     a: ArrayLike,
     s: Sequence[int] | None = None,
@@ -319,7 +319,7 @@ def irfft2(
     return irfftn(a, s, axes, norm, out)
 
 
-@remembered_of(0)
+@memoized_of(0)
 def fftfreq(
     n: int, d: float = 1.0, device: OnDevice = None, *, dtype: DTypeLike | None = None
 ) -> Tensor:
@@ -335,7 +335,7 @@ def fftfreq(
     return apply(DIVIDE, converted(signed, _real_dtype("fftfreq", dtype)), n * spacing)
 
 
-@remembered_of(0)
+@memoized_of(0)
 def rfftfreq(
     n: int, d: float = 1.0, device: OnDevice = None, *, dtype: DTypeLike | None = None
 ) -> Tensor:

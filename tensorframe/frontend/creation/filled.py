@@ -21,7 +21,7 @@ from tensorframe.frontend.conversion.convert import (
     from_dlpack,
 )
 from tensorframe.frontend.dispatch import recorded
-from tensorframe.frontend.fast_paths.memoization import remembered_of
+from tensorframe.frontend.fast_paths.memoization import memoized_of
 from tensorframe.frontend.operand_nodes import PYTHON_NUMBERS
 from tensorframe.frontend.operands import converted, expanded, filled, operand
 from tensorframe.frontend.tensor import Tensor
@@ -93,7 +93,7 @@ def full(
     return expanded(values, sizes)
 
 
-@remembered_of(0)
+@memoized_of(0)
 def zeros(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,
@@ -112,7 +112,7 @@ def zeros(
     return filled(as_shape(shape), 0, default_real("zeros", dtype, target), target)
 
 
-@remembered_of(0)
+@memoized_of(0)
 def ones(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,
@@ -131,7 +131,7 @@ def ones(
     return filled(as_shape(shape), 1, default_real("ones", dtype, target), target)
 
 
-@remembered_of(0)
+@memoized_of(0)
 def empty(
     shape: ShapeLike,
     dtype: DTypeLike | None = None,

@@ -22,7 +22,7 @@ from tensorframe.frontend.creation.ranges import (
     positions,
 )
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.fast_paths.memoization import remembered_of
+from tensorframe.frontend.fast_paths.memoization import memoized_of
 from tensorframe.frontend.operands import (
     converted,
     expanded,
@@ -48,7 +48,7 @@ from tensorframe.ops.elementwise import (
 __all__ = ["geomspace", "logspace"]
 
 
-@remembered_of(0)
+@memoized_of(0)
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -104,7 +104,7 @@ def _with_new_axis(value: Tensor, axis: int, *others: Tensor) -> Tensor:
     return reshaped(expanded(value, shape), (*shape[:place], 1, *shape[place:]))
 
 
-@remembered_of(0)
+@memoized_of(0)
 def geomspace(
     start: ArrayLike,
     stop: ArrayLike,

@@ -12,7 +12,7 @@ from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.dispatch import apply, recorded
-from tensorframe.frontend.fast_paths.memoization import remembered_of
+from tensorframe.frontend.fast_paths.memoization import memoized_of
 from tensorframe.frontend.operand_nodes import SEQUENCES, placed
 from tensorframe.frontend.operands import (
     converted,
@@ -49,7 +49,7 @@ def positions(size: int, device: Device) -> Tensor:
     return counted(size, 0, 1, default_on(device, int64), device)
 
 
-@remembered_of(0)
+@memoized_of(0)
 def arange(
     start: ArrayLike,
     /,
@@ -126,7 +126,7 @@ def _fitted(first: int, step: int, size: int, dtype: DType) -> tuple[int, int]:
     return first, (step - low) % (high - low + 1) + low
 
 
-@remembered_of(0)
+@memoized_of(0)
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,

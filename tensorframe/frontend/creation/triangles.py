@@ -15,7 +15,7 @@ from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted, positions
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.fast_paths.memoization import remembered, remembered_of
+from tensorframe.frontend.fast_paths.memoization import memoized, memoized_of
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import ravel
@@ -53,7 +53,7 @@ def compared(op: Op, shape: Shape, k: int, device: Device) -> Tensor:
     return apply(op, across, reshaped(down, (rows, 1)))
 
 
-@remembered_of(0)
+@memoized_of(0)
 def eye(
     N: int,
     M: int | None = None,
@@ -82,7 +82,7 @@ def _ones_where(
     return converted(compared(op, shape, k, place), target)
 
 
-@remembered_of(0)
+@memoized_of(0)
 def identity(
     n: int,
     dtype: DTypeLike | None = None,
@@ -100,7 +100,7 @@ def identity(
     return eye(n, dtype=dtype, device=device, like=like)
 
 
-@remembered_of(0)
+@memoized_of(0)
 def tri(
     N: int,
     M: int | None = None,
@@ -119,7 +119,7 @@ def tri(
     return _ones_where(LESS_EQUAL, N, M, k, dtype, device)
 
 
-@remembered
+@memoized
 def tril(m: ArrayLike, k: int = 0) -> Tensor:
     """Return matrices with zeros above the diagonal `k` columns right of the main one; of a vector, as every row.
 
@@ -137,7 +137,7 @@ def _kept_where(op: Op, name: str, x: Any, k: int) -> Tensor:
     return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
-@remembered
+@memoized
 def triu(m: ArrayLike, k: int = 0) -> Tensor:
     """Return matrices with zeros below the diagonal `k` columns right of the main one; of a vector, as every row.
 
@@ -152,7 +152,7 @@ def zero_of(tensor: Tensor) -> Any:
     return False if tensor.dtype == dtypes.bool_ else 0
 
 
-@remembered
+@memoized
 def diag(v: ArrayLike, k: int = 0) -> Tensor:
     """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
 
@@ -178,7 +178,7 @@ def diag(v: ArrayLike, k: int = 0) -> Tensor:
     return apply(WHERE, on_diagonal, values, zero_of(tensor))
 
 
-@remembered
+@memoized
 def diagflat(v: ArrayLike, k: int = 0) -> Tensor:
     """Return a matrix with all elements of `v` on its diagonal `k`.
 

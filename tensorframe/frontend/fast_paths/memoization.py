@@ -1,4 +1,4 @@
-"""Remembering: what a call recorded, by the shapes and dtypes of its tensors and its other arguments.
+"""Memoisation: what a call recorded, by the shapes and dtypes of its tensors and its other arguments.
 
 To read axes and sizes, to check them and to choose ops takes several times as long as to record these. A loop calls
 with the same arguments, and what is recorded depends on nothing else: the second call records the same nodes at once.
@@ -47,12 +47,12 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-def remembered(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Decorate a function of one tensor, or a sequence of tensors, the first argument: see `remembered_of`."""
-    return remembered_of(1)(function)
+def memoized(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Decorate a function of one tensor, or a sequence of tensors, the first argument: see `memoized_of`."""
+    return memoized_of(1)(function)
 
 
-def remembered_of(
+def memoized_of(
     count: int,
 ) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
     """Return the decorator of functions that record what follows from the shapes and dtypes of `count` leading tensors.

@@ -11,7 +11,7 @@ from tensorframe.dtypes import FLOAT, NUMERIC, DTypeLike, as_dtype, promote
 from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call, recorded
-from tensorframe.frontend.fast_paths.memoization import remembered, remembered_of
+from tensorframe.frontend.fast_paths.memoization import memoized, memoized_of
 from tensorframe.frontend.linalg.einstein_summation import contract
 from tensorframe.frontend.manipulation.views import moveaxis, squeeze
 from tensorframe.frontend.operand_nodes import SEQUENCES
@@ -92,7 +92,7 @@ def matmul(
     return call(MATMUL, left, right)
 
 
-@remembered
+@memoized
 def matrix_transpose(x: ArrayLike, /) -> Tensor:
     """Transpose of the last two axes: each matrix of a stack on its own.
 
@@ -193,7 +193,7 @@ def _common_axis(name: str, left: Tensor, right: Tensor, axis: int) -> int:
     return normalize_axis(name, axis, smaller) - smaller
 
 
-@remembered_of(2)
+@memoized_of(2)
 def tensordot(
     a: ArrayLike,
     b: ArrayLike,
@@ -330,7 +330,7 @@ def outer_of_vectors(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
     return outer(left, right)
 
 
-@remembered_of(2)
+@memoized_of(2)
 def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     """Kronecker product: `b` repeated, each time multiplied by one element of `a`.
 
@@ -351,7 +351,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     return reshaped(product, tuple(size * other for size, other in zip(big, small, strict=True)))
 
 
-@remembered_of(2)
+@memoized_of(2)
 def cross(
     a: ArrayLike,
     b: ArrayLike,

@@ -9,7 +9,7 @@ from tensorframe.dtypes import real_of
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.operands import (
     at_full_precision,
     converted,
@@ -33,7 +33,7 @@ __all__ = ["matrix_norm", "norm", "vector_norm"]
 Axes = tuple[int, ...]
 
 
-@remembered
+@memoized
 def vector_norm(
     x: ArrayLike,
     /,
@@ -87,7 +87,7 @@ def _largest(magnitudes: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     return _reduced(SUM if empty else MAX, magnitudes, axes, keepdims)
 
 
-@remembered
+@memoized
 def matrix_norm(
     x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
 ) -> Tensor:
@@ -137,7 +137,7 @@ def _sum_norm(x: Tensor, ord: float, axes: Axes) -> Tensor:
     )
 
 
-@remembered
+@memoized
 def norm(
     x: ArrayLike,
     ord: float | str | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorframe.dtypes import DTypeLike
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.operands import accumulated, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.tensor import Tensor
@@ -15,7 +15,7 @@ from tensorframe.ops.reduction import SUM
 __all__ = ["diagonal", "trace"]
 
 
-@remembered
+@memoized
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
     """Diagonals of the matrices in the last two axes, `offset` columns to the right of the main one.
 
@@ -35,7 +35,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
     return call(SLICE, flat, attrs=attrs)
 
 
-@remembered
+@memoized
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Sums of the diagonals; dtypes as for `sum`.
 

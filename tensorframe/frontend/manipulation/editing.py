@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorframe.errors import IndexingError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.indexing.index_nodes import as_array
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.manipulation.joining import concat
@@ -34,7 +34,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Tensor
     return concat([arr, values], axis=axis)
 
 
-@remembered
+@memoized
 def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Tensor:
     """Return `arr` without the places `obj` of `axis`, or of the flattened tensor.
 

@@ -12,7 +12,7 @@ from tensorframe.dtypes import INTEGER, DTypeLike, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike, ShapeLike
 from tensorframe.frontend.dtypes.casting import Casting, raise_unless_allowed
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.indexing.few_elements import parts_viewed
 from tensorframe.frontend.indexing.index_nodes import as_array
 from tensorframe.frontend.indexing.searching import take
@@ -73,7 +73,7 @@ def _alike(
     return [converted(tensor, target) for tensor in tensors]
 
 
-@remembered
+@memoized
 def concat(
     arrays: Iterable[ArrayLike],
     /,
@@ -108,7 +108,7 @@ def concat(
 concatenate = concat
 
 
-@remembered
+@memoized
 def stack(
     arrays: Iterable[ArrayLike],
     axis: int = 0,
@@ -162,7 +162,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     )
 
 
-@remembered
+@memoized
 def hstack(
     tup: Iterable[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
 ) -> Tensor:
@@ -176,7 +176,7 @@ def hstack(
     return concat(tensors, axis=axis, dtype=dtype, casting=casting)
 
 
-@remembered
+@memoized
 def vstack(
     tup: Iterable[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
 ) -> Tensor:
@@ -192,7 +192,7 @@ def vstack(
     return concat(rows, axis=0, dtype=dtype, casting=casting)
 
 
-@remembered
+@memoized
 def dstack(tup: Iterable[ArrayLike]) -> Tensor:
     """Return the tensors behind each other: joined along axis 2, matrices getting that axis.
 
@@ -203,7 +203,7 @@ def dstack(tup: Iterable[ArrayLike]) -> Tensor:
     return concat([expand_dims(plane, 2) if plane.ndim == 2 else plane for plane in planes], axis=2)
 
 
-@remembered
+@memoized
 def column_stack(tup: Iterable[ArrayLike]) -> Tensor:
     """Return vectors as the columns of a matrix; matrices are joined along axis 1.
 
@@ -358,7 +358,7 @@ def _with_dimensions(name: str, x: Any, least: int) -> Tensor:
     return tensor
 
 
-@remembered
+@memoized
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Tensor:
     """Return `a` with each element repeated `repeats` times along `axis`, or in the flattened tensor if it is None.
 
@@ -399,7 +399,7 @@ def _counts(repeats: Any) -> np.ndarray[Any, Any]:
     return counts.astype(np.int64)
 
 
-@remembered
+@memoized
 def tile(A: ArrayLike, reps: ShapeLike) -> Tensor:
     """Return `A` laid side by side `repetitions[i]` times along axis i; missing axes of either side are of size 1.
 

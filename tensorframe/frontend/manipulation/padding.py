@@ -11,7 +11,7 @@ from tensorframe.errors import ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.conversion.convert import as_value
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.manipulation.views import joined, part_of
 from tensorframe.frontend.operands import expanded, number, operand
@@ -45,7 +45,7 @@ Mode = Literal[
 ]
 
 
-@remembered
+@memoized
 def pad(
     array: ArrayLike,
     pad_width: ArrayLike,

@@ -8,7 +8,7 @@ from typing import Any
 from tensorframe.errors import AxisError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call, handle_on, recorded
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.indexing.few_elements import with_new_axes
 from tensorframe.frontend.operands import (
     expanded,
@@ -81,7 +81,7 @@ def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else call(CONCAT, *parts, attrs=(axis,))
 
 
-@remembered
+@memoized
 def reshape(x: ArrayLike, /, shape: Axes, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """Return the elements of `x`, in row-major order, under another shape; one size may be -1, meaning the rest.
 
@@ -113,7 +113,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Tensor:
     return reshape(a, (-1,), "C" if order == "K" else order)
 
 
-@remembered
+@memoized
 def permute_dims(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     """Return `a` with its axes in another order: axis i of the result is axis `axes[i]` of `a`.
 
@@ -132,7 +132,7 @@ def permute_dims(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     return permuted(tensor, order)
 
 
-@remembered
+@memoized
 def transpose(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     """Return `a` with its axes reversed, or in the order of `axes` as in `permute_dims`.
 
@@ -145,7 +145,7 @@ def transpose(a: ArrayLike, axes: Iterable[int] | None = None) -> Tensor:
     return permute_dims(tensor, axes)
 
 
-@remembered
+@memoized
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Tensor:
     """Return `a` with two axes exchanged.
 
@@ -163,7 +163,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Tensor:
     return permuted(tensor, order)
 
 
-@remembered
+@memoized
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Tensor:
     """Return `a` with the axes `source` moved to the positions `destination`; the others keep their order.
 
@@ -199,7 +199,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Tensor:
     return moveaxis(tensor, origin, target - 1 if origin < target else target)
 
 
-@remembered
+@memoized
 def expand_dims(a: ArrayLike, axis: Axes = 0) -> Tensor:
     """Return `a` with axes of size one, which stand at the positions `axis` of the result.
 
@@ -303,7 +303,7 @@ def _turning(shape: Shape, axes: Iterable[int]) -> tuple[Any, ...] | None:
     return (tuple(starts), shape, tuple(steps)) if -1 in steps else None
 
 
-@remembered
+@memoized
 def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
     """Return `m` with its elements in reverse order along `axis` (all axes if None).
 
@@ -350,7 +350,7 @@ def fliplr(m: ArrayLike) -> Tensor:
     return recorded(SLICE, (node,), attrs, shape, node.dtype, node.device)
 
 
-@remembered
+@memoized
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     """Return `m` turned by `k` quarter turns in the plane of `axes`, from the first towards the second.
 
@@ -370,7 +370,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     return flip(swapaxes(tensor, first, second), axis=second) if turns else tensor
 
 
-@remembered
+@memoized
 def roll(a: ArrayLike, shift: Axes, axis: Axes | None = None) -> Tensor:
     """Return `a` with elements moved by `shift` places along `axis`; those that leave at one end enter at the other.
 

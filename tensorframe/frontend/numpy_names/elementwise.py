@@ -14,7 +14,7 @@ from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.options import composed, several
 from tensorframe.frontend.fast_paths.exact_functions import exact
-from tensorframe.frontend.fast_paths.memoization import remembered_of
+from tensorframe.frontend.fast_paths.memoization import memoized_of
 from tensorframe.frontend.manipulation.views import joined, part_of
 from tensorframe.frontend.operands import converted, filled, floating, operand, promoted
 from tensorframe.frontend.outputs import Output, delivered
@@ -243,7 +243,7 @@ def _of_integers(name: str, function: np.ufunc, x1: Any, x2: Any) -> Tensor:
 
 
 @composed(op.POW, "x1", "x2")
-@remembered_of(2)
+@memoized_of(2)
 def float_power(x1: ArrayLike, x2: ArrayLike) -> Tensor:
     """First operand to the power of the second, in float64 or complex128, where the device holds these.
 

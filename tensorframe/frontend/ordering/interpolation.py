@@ -8,7 +8,7 @@ from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.fast_paths.memoization import remembered_of
+from tensorframe.frontend.fast_paths.memoization import memoized_of
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import converted, floating, operand, widened
 from tensorframe.frontend.tensor import Tensor
@@ -21,7 +21,7 @@ from tensorframe.ops.sorting import ARGSORT
 __all__ = ["interp"]
 
 
-@remembered_of(3)
+@memoized_of(3)
 def interp(
     x: ArrayLike,
     xp: ArrayLike,

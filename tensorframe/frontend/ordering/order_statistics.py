@@ -12,7 +12,7 @@ from tensorframe.dtypes import FLOAT, float64, float_of, int64
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.manipulation.views import part_of
 from tensorframe.frontend.operands import converted, expanded, filled, operand, permuted, reshaped
 from tensorframe.frontend.ordering.line_quantiles import (
@@ -39,7 +39,7 @@ Array = np.ndarray[Any, Any]
 Pick = Callable[[Tensor, Shares, Method], Tensor]
 
 
-@remembered
+@memoized
 def median(
     a: ArrayLike,
     axis: Axis = None,
@@ -62,7 +62,7 @@ def median(
     return delivered("median", result, out)
 
 
-@remembered
+@memoized
 def nanmedian(
     a: ArrayLike,
     axis: Axis = None,
@@ -82,7 +82,7 @@ def nanmedian(
     return delivered("nanmedian", result, out)
 
 
-@remembered
+@memoized
 def quantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -115,7 +115,7 @@ def quantile(
     return delivered("quantile", result, out)
 
 
-@remembered
+@memoized
 def nanquantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -139,7 +139,7 @@ def nanquantile(
     return delivered("nanquantile", result, out)
 
 
-@remembered
+@memoized
 def percentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -164,7 +164,7 @@ def percentile(
     return delivered("percentile", result, out)
 
 
-@remembered
+@memoized
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLike,

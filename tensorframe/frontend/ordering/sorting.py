@@ -9,7 +9,7 @@ from tensorframe.dtypes import COMPLEX, int64
 from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.indexing.index_nodes import check_bounds
 from tensorframe.frontend.operands import along, along_line
 from tensorframe.frontend.parameters import choice, integer, integers
@@ -46,7 +46,7 @@ def _read_kind(name: str, kind: Any, order: Any) -> None:
         raise ArgumentError(f"{name}: order= names fields, and tensors have none")
 
 
-@remembered
+@memoized
 def sort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -77,7 +77,7 @@ def sort(
     return call(SORT, a, attrs=(dimension, bool(descending)))
 
 
-@remembered
+@memoized
 def argsort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -131,7 +131,7 @@ def topk(x: ArrayLike, k: int, /, axis: int = -1, *, largest: bool = True) -> To
     )
 
 
-@remembered
+@memoized
 def partition(
     a: ArrayLike,
     kth: int | Iterable[int],
@@ -150,7 +150,7 @@ def partition(
     return _partitioned(PARTITION, a, kth, axis)
 
 
-@remembered
+@memoized
 def argpartition(
     a: ArrayLike,
     kth: int | Iterable[int],

@@ -17,7 +17,7 @@ from tensorframe.frontend.dispatch import recorded, unary
 from tensorframe.frontend.dtypes import data_types
 from tensorframe.frontend.dtypes.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.dtypes.numpy_only_dtypes import is_dtype_of_others
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.linalg.contractions import matrix_transpose
 from tensorframe.frontend.manipulation import diagonals, joining, views
 from tensorframe.frontend.operands import operand
@@ -139,7 +139,7 @@ def sort(
 
 
 @method
-@remembered
+@memoized
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis.
 
@@ -153,7 +153,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> T
 
 
 @method
-@remembered
+@memoized
 def trace(
     a: ArrayLike,
     offset: int = 0,

@@ -12,7 +12,7 @@ from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.fast_paths.exact_functions import exact
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import flip, part_of
 from tensorframe.frontend.operands import beside, converted, floating, promoted, reshaped, with_axes
@@ -33,7 +33,7 @@ _OTHERS: Final = dtypes.NARROW | dtypes.BOOL
 __all__ = ["convolve", "correlate", "gradient", "trapezoid"]
 
 
-@remembered
+@memoized
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Tensor:
@@ -96,7 +96,7 @@ def _distances(points: Tensor, axis: int, dtype: DType) -> Tensor:
     )
 
 
-@remembered
+@memoized
 def gradient(f: ArrayLike, *spacing: ArrayLike, axis: Axis = None, edge_order: int = 1) -> Any:
     """Derivatives of samples along `axis`: central differences inside, one-sided ones at the two ends.
 

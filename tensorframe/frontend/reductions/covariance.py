@@ -10,7 +10,7 @@ from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.limits import clip
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.operands import converted, operand, reshaped, weakly
@@ -58,7 +58,7 @@ def _weights(fweights: Any, aweights: Any, count: int, dtype: DType) -> Tensor |
     return result
 
 
-@remembered
+@memoized
 def cov(
     m: ArrayLike,
     y: ArrayLike | None = None,
@@ -104,7 +104,7 @@ def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) ->
     return mass - correction * total(weights * importance) / mass
 
 
-@remembered
+@memoized
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
 ) -> Tensor:

@@ -8,7 +8,7 @@ from tensorframe.dtypes import BOOL
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of, ravel
 from tensorframe.frontend.operands import expanded, operand, promoted, with_axes
@@ -20,7 +20,7 @@ from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
 __all__ = ["diff", "ediff1d"]
 
 
-@remembered
+@memoized
 def diff(
     a: ArrayLike,
     n: int = 1,
@@ -71,7 +71,7 @@ def _differences(tensor: Tensor, axis: int) -> Tensor:
     return apply(op, part_of(tensor, axis, 1, size), part_of(tensor, axis, 0, size))
 
 
-@remembered
+@memoized
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Tensor:

@@ -10,7 +10,7 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DTypeLike
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.operands import converted, operand, widened
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import number
@@ -54,7 +54,7 @@ def _as(x: Any, dtype: DTypeLike | None) -> Tensor:
     return tensor if dtype is None else converted(tensor, dtypes.as_dtype(dtype))
 
 
-@remembered
+@memoized
 def nansum(
     a: ArrayLike,
     axis: Axis = None,
@@ -74,7 +74,7 @@ def nansum(
     return reductions.sum(_filled(a, 0), axis, dtype, out, keepdims, initial, where)
 
 
-@remembered
+@memoized
 def nanprod(
     a: ArrayLike,
     axis: Axis = None,
@@ -94,7 +94,7 @@ def nanprod(
     return reductions.prod(_filled(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
-@remembered
+@memoized
 def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
 ) -> Tensor:
@@ -135,7 +135,7 @@ def _complex_extreme(plain: Callable[..., Tensor], x: Tensor, axis: Axis, keepdi
     return apply(WHERE, undefined, math.nan, chosen)
 
 
-@remembered
+@memoized
 def nanmax(
     a: ArrayLike,
     axis: Axis = None,
@@ -156,7 +156,7 @@ def nanmax(
     )
 
 
-@remembered
+@memoized
 def nanmin(
     a: ArrayLike,
     axis: Axis = None,
@@ -177,7 +177,7 @@ def nanmin(
     )
 
 
-@remembered
+@memoized
 def nanargmax(
     a: ArrayLike, axis: Axis = None, out: Output = None, *, keepdims: bool = False
 ) -> Tensor:
@@ -191,7 +191,7 @@ def nanargmax(
     return reductions.argmax(_filled(a, -math.inf), axis, out, keepdims=keepdims)
 
 
-@remembered
+@memoized
 def nanargmin(
     a: ArrayLike, axis: Axis = None, out: Output = None, *, keepdims: bool = False
 ) -> Tensor:
@@ -211,7 +211,7 @@ def _present(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     return reduced_by(SUM, 1 - numbers, axis, keepdims)
 
 
-@remembered
+@memoized
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
 ) -> Tensor:
@@ -225,7 +225,7 @@ def nancumprod(
     return scans.cumprod(_filled(a, 1), axis, dtype, out)
 
 
-@remembered
+@memoized
 def nanmean(
     a: ArrayLike,
     axis: Axis = None,
@@ -265,7 +265,7 @@ def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool, centre: 
     return reduced_by(SUM, squares, axis, keepdims) / divisor
 
 
-@remembered
+@memoized
 def nanvar(
     a: ArrayLike,
     axis: Axis = None,
@@ -300,7 +300,7 @@ def nanvar(
     return delivered("nanvar", converted(variance, dtypes.real_of(tensor.dtype)), out)
 
 
-@remembered
+@memoized
 def nanstd(
     a: ArrayLike,
     axis: Axis = None,

@@ -12,7 +12,7 @@ from tensorframe.dtypes import DType, DTypeLike
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.array_like import ArrayLike
 from tensorframe.frontend.dispatch import unary
-from tensorframe.frontend.fast_paths.memoization import remembered
+from tensorframe.frontend.fast_paths.memoization import memoized
 from tensorframe.frontend.operands import (
     at_full_precision,
     converted,
@@ -49,7 +49,7 @@ def working_dtype(dtype: DType) -> DType:
     )
 
 
-@remembered
+@memoized
 def mean(
     a: ArrayLike,
     axis: Axis = None,
@@ -116,7 +116,7 @@ def _variance(
     return variance, dtypes.real_of(own)
 
 
-@remembered
+@memoized
 def var(
     a: ArrayLike,
     axis: Axis = None,
@@ -157,7 +157,7 @@ def var(
     return _delivered("var", result, out)
 
 
-@remembered
+@memoized
 def std(
     a: ArrayLike,
     axis: Axis = None,
@@ -183,7 +183,7 @@ def std(
     return _delivered("std", converted(unary(ROOT, variance), own), out)
 
 
-@remembered
+@memoized
 def average(
     a: ArrayLike,
     axis: Axis = None,
