@@ -12,8 +12,9 @@ from tensorframe.dtypes import int8, int32, uint8, uint32
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.blocking import Blocking
-from tensorframe.kernel.groups.algorithms.product import Side, Tiled
+from tensorframe.kernel.groups.algorithms.product import Tiled
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
+from tensorframe.kernel.groups.algorithms.product_tiles import Side
 from tensorframe.kernel.ir.formula import bitcast, both, dot4, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.math.scalars import converted

@@ -12,8 +12,9 @@ from abc import ABC, abstractmethod
 from tensorframe.dtypes import float32
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.algorithms.product import Side, Tiled, Totals
+from tensorframe.kernel.groups.algorithms.product import Tiled
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
+from tensorframe.kernel.groups.algorithms.product_tiles import Side, Totals
 from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.loops import ZERO, digits
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.algorithms.product import Side, Tiled, Totals
+from tensorframe.kernel.groups.algorithms.product import Tiled
 from tensorframe.kernel.groups.algorithms.product_loops import Factor
+from tensorframe.kernel.groups.algorithms.product_tiles import Side, Totals
 from tensorframe.kernel.ir.loops import ZERO
 from tensorframe.quick_tuples import NamedTuple
 

@@ -24,9 +24,17 @@ from tensorframe.kernel.groups.algorithms.product_loops import (
     lay_out_product,
     loops_of,
 )
+from tensorframe.kernel.groups.algorithms.product_tiles import (
+    Neighbours,
+    Side,
+    Totals,
+    added,
+    moved,
+    selected,
+)
 from tensorframe.kernel.groups.algorithms.tunings import Tiling, name_of
 from tensorframe.kernel.groups.target import Target
-from tensorframe.kernel.ir.formula import both, equal, where
+from tensorframe.kernel.ir.formula import both, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
 from tensorframe.kernel.math.scalars import converted
@@ -34,8 +42,6 @@ from tensorframe.kernel.nest.assemble import Built, Launch, finish
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Strides, output_buffers
 from tensorframe.kernel.nest.passes.choices import branched
-from tensorframe.quick_dataclasses import dataclass
-from tensorframe.quick_tuples import NamedTuple
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.
 _DEPTHS = ((4, 16), (8, 8), (16, 4))
@@ -218,7 +224,7 @@ class Tiled:
         body, factor = self._body, side.factor
         start = body.position(side.key)
         if factor.gather is None:
-            return _moved(start, inner, body.step(factor.inner, (side.key, "inner"))), None
+            return moved(start, inner, body.step(factor.inner, (side.key, "inner"))), None
         outer = body.position(COLUMNS) if side.key == RIGHT else ZERO
         place, known = factor.gather.place(body, inner, outer)
         return place if start is ZERO else start + place, known
@@ -304,11 +310,11 @@ class Tiled:
         if self._product.dtype in BOOL:
             return [block[0] | (left[0] & right[0])]
         if self._product.parts == 1:
-            return [_added(block[0], left[0], right[0])]
+            return [added(block[0], left[0], right[0])]
         (a, b), (c, d) = left, right
         return [
-            _added(_added(block[0], a, c), -b, d),
-            _added(_added(block[1], a, d), b, c),
+            added(added(block[0], a, c), -b, d),
+            added(added(block[1], a, d), b, c),
         ]
 
     def _by_threads(self, statements: tuple[ir.Statement, ...]) -> ir.Statement:
@@ -359,57 +365,6 @@ class Tiled:
             if isinstance(expr, ir.Load) and expr.buffer is wanted:
                 assert isinstance(expr.position, ir.Literal)
                 part = int(expr.position.value.real)
-                total = _selected({(row, by): block[part] for row, by, block in totals}, i, j)
+                total = selected({(row, by): block[part] for row, by, block in totals}, i, j)
                 known[expr] = converted(total, expr.dtype)
         return known
-
-
-Totals = list[tuple[int, int, tuple[ir.Variable, ...]]]
-
-
-class Neighbours(NamedTuple):
-    """The first of neighbouring elements: where in a tile it is, and in memory, and how many of them are there."""
-
-    across: ir.Expr
-    inner: ir.Expr
-    source: ir.Expr
-    valid: ir.Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A factor's tile: the loop that it runs along, its length there and in shared memory.
-
-    `inside` says that the factor's elements are next to each other along the inner axis.
-    """
-
-    key: str
-    factor: Factor
-    loop: int | None
-    length: int
-    pitch: int
-    inside: bool
-    memory: tuple[ir.Buffer, ...]
-
-
-def _selected(totals: dict[tuple[int, int], ir.Variable], i: ir.Expr, j: ir.Expr) -> ir.Expr:
-    """Return one of the accumulators, by row and column: registers cannot be indexed."""
-    columns: dict[int, ir.Expr] = {}
-    for row, by in sorted(totals):
-        total = totals[row, by]
-        columns[by] = where(equal(i, row), total, columns[by]) if by in columns else total
-    chosen = columns[0]
-    for by in range(1, len(columns)):
-        chosen = where(equal(j, by), columns[by], chosen)
-    return chosen
-
-
-def _added(total: ir.Expr, x: ir.Expr, y: ir.Expr) -> ir.Expr:
-    return ir.apply("accumulate_add", total, ir.apply("accumulate_multiply", x, y))
-
-
-def _moved(start: ir.Expr, place: ir.Expr, step: ir.Expr | None) -> ir.Expr:
-    if step is None:
-        return start
-    along = place if isinstance(step, ir.Literal) and step.value == 1 else place * step
-    return along if start is ZERO else start + along

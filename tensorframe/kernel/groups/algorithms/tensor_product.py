@@ -10,8 +10,8 @@ from tensorframe.dtypes import float32, uint16
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.copied_tiles import Copied
-from tensorframe.kernel.groups.algorithms.product import Side, Totals
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
+from tensorframe.kernel.groups.algorithms.product_tiles import Side, Totals
 from tensorframe.kernel.groups.target import Target
 from tensorframe.kernel.ir.loops import ZERO, digits
 from tensorframe.quick_tuples import NamedTuple
