@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import types
 from importlib import import_module
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -178,6 +180,29 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_knows_better():
 def test_a_name_that_numpy_has_no_more_is_told_with_numpys_words(name, instead):
     with pytest.raises(AttributeError, match=f"removed in the NumPy 2.0 release.*{instead}"):
         getattr(tfr, name)
+
+
+NAMESPACES = ["linalg", "fft", "random", "special", "nn", "optim", "sparse", "emath"]
+
+
+@pytest.mark.parametrize("path", ["", *NAMESPACES])
+def test_every_public_function_and_class_is_pickled_by_its_name(path):
+    """Processes are given functions to call: `pool.map(tfr.sum, rows)`."""
+    space = getattr(tfr, path) if path else tfr
+    for name in space.__all__:
+        value = getattr(space, name)
+        if isinstance(value, type | types.FunctionType):
+            assert pickle.loads(pickle.dumps(value)) is value, name
+
+
+def test_what_is_pickled_is_found_by_a_process_that_did_not_import_it():
+    names = ["sum", "median", "sin", "special.gamma", "linalg.norm", "unique"]
+    functions = pickle.dumps([attrgetter(name)(tfr) for name in names])
+    program = f"import pickle; print(*[f.__name__ for f in pickle.loads({functions!r})])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [name.rpartition(".")[2] for name in names]
 
 
 def test_no_name_of_the_implementation_is_exported():

@@ -75,6 +75,7 @@ def with_numpys(function: FunctionType, theirs: Function) -> Function:
             return guard.by_numpy(error, args, options)
 
     guard.call = call
+    call.__module__ = "tensorframe"  # where pickle finds it: the module that defines the function has the inner one
     around = getattr(function, "around", None)
     return call if around is None else around(call)
 

@@ -58,9 +58,9 @@ def _of_all(
 
     Objects of ours that are called, such as modules, may call what users wrote; compiled functions have no module.
     """
-    if type(function) is not FunctionType or not str(function.__module__).startswith(
-        "tensorframe."
-    ):
+    if type(function) is not FunctionType:
+        return None
+    if str(function.__module__).partition(".")[0] != "tensorframe":
         return None
     try:
         results = vmap(lambda row: function(row, *args, **kwargs))(rows)
