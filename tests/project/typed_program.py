@@ -128,6 +128,7 @@ def mistakes(a: tfr.Tensor) -> None:
     tfr.convolve(a, a, mode="most")  # type: ignore[arg-type]
     tfr.linalg.qr(a, mode="q")  # type: ignore[arg-type]
     tfr.fft.fft(a, norm="forwards")  # type: ignore[arg-type]
+    tfr.linalg.norm(a, ord="frobenius")  # type: ignore[arg-type]
     tfr.load("x.npy", mmap_mode="r+")  # type: ignore[arg-type]
     tfr.exq(a)  # type: ignore[attr-defined]
     a.summ()  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from tensorframe.frontend.linalg.decompositions import (
     svd,
     svdvals,
 )
-from tensorframe.frontend.linalg.norms import matrix_norm
+from tensorframe.frontend.linalg.norms import Order, matrix_norm
 from tensorframe.frontend.operands import (
     beside,
     converted,
@@ -128,7 +128,7 @@ def pinv(
     return matmul(_adjoint(vh), apply(MULTIPLY, inverse, _adjoint(u)))
 
 
-def cond(x: ArrayLike, p: float | str | None = None) -> Tensor:
+def cond(x: ArrayLike, p: Order = None) -> Tensor:
     """Condition numbers norm(x) * norm(inv(x)): how much solving with `x` may enlarge relative errors.
 
     `p` is the order of the norm; None is 2, the ratio of the largest to the smallest singular value. Infinite for
@@ -150,7 +150,7 @@ def cond(x: ArrayLike, p: float | str | None = None) -> Tensor:
     return apply(WHERE, apply(LOGICAL_AND, apply(ISNAN, ratio), ~unknown), math.inf, ratio)
 
 
-def _norm_of_inverse(x: Tensor, p: float | str | None) -> Tensor:
+def _norm_of_inverse(x: Tensor, p: Order) -> Tensor:
     """Return norms of inverses: infinite where there is none, which `inv` would refuse."""
     need_square("cond", x.shape)
     # the sign is zero where a pivot is: unlike the determinant, it does not underflow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 from tensorframe.dtypes import real_of
 from tensorframe.errors import ArgumentError, ShapeError
@@ -31,6 +32,7 @@ from tensorframe.ops.reduction import MAX, MIN, SUM
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
 Axes = tuple[int, ...]
+Order = float | Literal["fro", "nuc"] | None
 
 
 @memoized
@@ -88,9 +90,7 @@ def _largest(magnitudes: Tensor, axes: Axes, keepdims: bool) -> Tensor:
 
 
 @memoized
-def matrix_norm(
-    x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro"
-) -> Tensor:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") -> Tensor:
     """Norms of the matrices in the last two axes.
 
     `"fro"`: root of the sum of squared magnitudes; `"nuc"`: sum of the singular values; 2 and -2: the largest and
@@ -120,7 +120,7 @@ def matrix_norm(
     return converted(reshaped(result, shape), dtype)
 
 
-def _singular_norm(x: Tensor, ord: float | str | None) -> Tensor:
+def _singular_norm(x: Tensor, ord: Order) -> Tensor:
     values = call(SVDVALS, x)
     axes = (values.ndim - 1,)
     if ord == "nuc":
@@ -140,7 +140,7 @@ def _sum_norm(x: Tensor, ord: float, axes: Axes) -> Tensor:
 @memoized
 def norm(
     x: ArrayLike,
-    ord: float | str | None = None,
+    ord: Order = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
 ) -> Tensor:
@@ -166,7 +166,7 @@ def norm(
     return _norm_of_axes(x, axes, ord, keepdims)
 
 
-def _norm_of_axes(x: Tensor, axes: Axes, ord: float | str | None, keepdims: bool) -> Tensor:
+def _norm_of_axes(x: Tensor, axes: Axes, ord: Order, keepdims: bool) -> Tensor:
     normalize_axes("norm", axes, x.ndim)
     rows, columns = (normalize_axis("norm", axis, x.ndim) for axis in axes)
     rest = [axis for axis in range(x.ndim) if axis not in (rows, columns)]
