@@ -257,9 +257,10 @@ def share_products(
 
 def multiplied_at_once(x: Array, y: Array) -> Array:
     """Return a product that is one block, or one with vectors, by the calls of BLAS that the block takes."""
-    if min(x.ndim, y.ndim) == 1:
+    if x.ndim == 1 or y.ndim == 1:
         return np.matmul(x, y)
-    x, y = [factor if factor.flags.c_contiguous else blas.ready(factor) for factor in (x, y)]
+    x = x if x.flags.c_contiguous else blas.ready(x)
+    y = y if y.flags.c_contiguous else blas.ready(y)
     if y.ndim == 2:
         return np.matmul(x, y) if x.ndim == 2 else _times_matrix(x, y)
     if y.shape[-3] != 1 and y.strides[-3]:  # matrices of their own
