@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from pathlib import Path
 
@@ -13,5 +14,9 @@ import tensorframe as tfr
 
 @pytest.fixture(autouse=True)
 def doctest_names(doctest_namespace: dict[str, object], tmp_path: Path) -> None:
-    """Adds `tfr`, `np`, `math` and `folder` (an empty one) to the namespace of every doctest of the package."""
-    doctest_namespace.update(tfr=tfr, np=np, math=math, folder=tmp_path)
+    """Adds `tfr`, `np`, `math` and `folder` (an empty one) to the namespace of every doctest of the package.
+
+    Python's own names too, which the package has others of: users do not star-import it.
+    """
+    own = {name: value for name, value in vars(builtins).items() if not name.startswith("_")}
+    doctest_namespace.update(own, tfr=tfr, np=np, math=math, folder=tmp_path)
