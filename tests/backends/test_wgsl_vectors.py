@@ -90,14 +90,15 @@ def watched(queue: Any, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether the kernels that have been launched had vectors."""
     _, open_queue = queue
     with_vectors: list[bool] = []
-    fitting = open_queue._fitting
+    compiler = open_queue.compiler
+    fitting = compiler.fitting
 
     def noted(built: Any, *given: Any) -> Any:
         pipeline = fitting(built, *given)
         with_vectors.append(pipeline is built.vectors)
         return pipeline
 
-    monkeypatch.setattr(open_queue, "_fitting", noted)
+    monkeypatch.setattr(compiler, "fitting", noted)
     return with_vectors
 
 

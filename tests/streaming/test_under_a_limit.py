@@ -16,7 +16,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.errors import OutOfMemoryError
 from tensorframe.graph.device import CPU
 from tensorframe.runtime.execution.events import Moment, listen
-from tensorframe.runtime.streaming import out_of_core, tiled_execution
+from tensorframe.runtime.streaming import out_of_core, tiled_execution, tiles
 from tests.backends.devices import on_every_device
 
 MEBI = 1 << 20
@@ -114,7 +114,7 @@ def test_kernels_of_the_first_tile_are_made_while_it_is_read(values, little, mon
     values = values[:-1000]  # the last tile has a form of its own
     made = []
     source = Watched(values)
-    foresee = tiled_execution.foresee_tile
+    foresee = tiles.foresee_tile
 
     def noted(*plan, waits):
         assert source.asked.wait(60)  # before anything is compiled
@@ -122,7 +122,7 @@ def test_kernels_of_the_first_tile_are_made_while_it_is_read(values, little, mon
         made.append(source.let.is_set())
         source.let.set()
 
-    monkeypatch.setattr(tiled_execution, "foresee_tile", noted)
+    monkeypatch.setattr(tiles, "foresee_tile", noted)
     x = tfr.from_reader(source)
     little(12 * MEBI)
     assert tfr.sum(x).item() == tfr.sum(tfr.asarray(values)).item()
