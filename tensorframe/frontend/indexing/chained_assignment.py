@@ -19,9 +19,6 @@ from tensorframe.site import is_internal, raising_site
 class _Counted:
     """Its method is called, and counts, as an assignment to a tensor is."""
 
-    def __init__(self) -> None:
-        self.count = 0
-
     def __setitem__(self, key: Any, counts: list[int]) -> None:
         counts.append(getrefcount(self))
 
@@ -41,8 +38,6 @@ def _count_of_temporaries() -> int:
 
 # `getrefcount(tensor)` in `__setitem__` of a tensor that nothing refers to
 TEMPORARY: Final = _count_of_temporaries()
-
-
 # of `x[key] = value`, and of `x[a:b] = value` from Python 3.12 on
 _ASSIGNING: Final = frozenset({opmap.get("STORE_SUBSCR"), opmap.get("STORE_SLICE")})
 
