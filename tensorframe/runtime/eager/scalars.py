@@ -3,7 +3,7 @@
 To record an op, to look it up and to run it on arrays without axes takes ten times as long as the op, and arrays of one
 element are no cheap numbers either: NumPy has scalars for them. So what is selected from a computed tensor in host
 memory is such a scalar, in a node that makes an array of it for whoever asks for one; and arithmetic with, and
-comparisons of, such numbers happen at once, where nobody looks on and no gradient is being recorded.
+comparisons of, such numbers happen at once, where no option has results checked and no gradient is being recorded.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Allowed:
 
 
 def are_allowed(options: Options) -> bool:
-    """Whether nobody looks at results, or wants plans for all that is small."""
+    """Whether no option has results checked, or asks for plans of all that is small."""
     if options.validate or options.check_nan or not (options.small_size and options.small_nodes):
         return False
     Allowed.options = options

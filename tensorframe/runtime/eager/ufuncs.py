@@ -1,7 +1,7 @@
 """The shortest path: an elementwise op on computed tensors whose ufunc is known runs at once, by one look-up.
 
 Most evaluations of programs that look at every result are of this form. `eager/calls.py` says which ufunc runs nodes
-of a kind, and remembers it here where nothing else could matter: no attributes, no plan, nobody who looks on.
+of a kind, and remembers it here where nothing else could matter: no attributes, no plan, no checks of results.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _kind_of_source(node: Node) -> Key:
 
 
 def remember_source(node: Node, array: Any, options: Options) -> None:
-    """Remember what sources like this one are, if nobody looks at results: an array, or what is generated for each."""
+    """Remember what sources like this one are, unless results are checked: an array, or what is generated for each."""
     if options.checked:
         return
     storage = array if array is generate else Storage(node.device, array, node.dtype, node.shape)
@@ -153,7 +153,7 @@ def remember_source(node: Node, array: Any, options: Options) -> None:
 
 
 def remember(node: Node, function: Any, options: Options, *, of_number: bool = False) -> None:
-    """Remember what runs nodes like this one, if it is a ufunc and nobody looks at results.
+    """Remember what runs nodes like this one, if it is a ufunc, unless results are checked.
 
     `of_number` says that this is so beside the right operand's number, and that others may have another function.
     """
